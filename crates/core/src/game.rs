@@ -1,0 +1,156 @@
+//! The one trait that states a game's rules.
+//!
+//! Naming: a *state* is the generic value that rules work on; a *position* is the same thing as text; a *fact* is
+//! something true of a state, `(cell 4 1 x)`; the *mover* is the player who chooses now.
+
+use crate::{GameInfo, Payoffs, Rng};
+use std::cell::RefCell;
+use std::fmt;
+use std::hash::Hash;
+
+/// A move, numbered densely within its game: `0..info().moves`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Move(pub u32);
+
+/// Something that can be true of a state, numbered densely within its game: `0..info().facts`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Fact(pub u32);
+
+/// A player, numbered in the order of `info().roles`; in native games player 0 starts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Player(pub u8);
+
+impl Move {
+    /// The number as an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Fact {
+    /// The number as an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Player {
+    /// The number as an index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The other one, in a game of two.
+    #[inline]
+    pub fn other(self) -> Player {
+        Player(self.0 ^ 1)
+    }
+}
+
+/// Why a text is not a position or not a move: one line, addressed to whoever typed it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextError(String);
+
+impl TextError {
+    /// An error with this line.
+    pub fn new(line: impl Into<String>) -> Self {
+        TextError(line.into())
+    }
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// The rules of a game.
+///
+/// Ten methods state the rules, four give them names and text; the rest have defaults and are overridden where it pays.
+/// [`crate::laws::check`] tests what is promised here on random states: call it for every game you add.
+pub trait Game: Send + Sync + 'static {
+    /// All that the future depends on. `Eq` and `Hash` see the position without its history (see [`Game::history_key`]).
+    type State: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static;
+
+    /// Names and sizes.
+    fn info(&self) -> &GameInfo;
+
+    /// Where a match starts.
+    fn initial(&self) -> Self::State;
+
+    /// Who chooses the next move. After the end: anybody, consistently.
+    fn mover(&self, s: &Self::State) -> Player;
+
+    /// Replaces `out` by all legal moves, in increasing order; empty exactly when the game is over.
+    fn legal(&self, s: &Self::State, out: &mut Vec<Move>);
+
+    /// Plays a legal move. Legality is the caller's contract, checked once at the boundary.
+    fn play(&self, s: &mut Self::State, m: Move);
+
+    /// What each player got, if the game is over.
+    fn outcome(&self, s: &Self::State) -> Option<Payoffs>;
+
+    /// Replaces `out` by the facts that hold, in increasing order. Two states with the same facts are equal.
+    fn facts(&self, s: &Self::State, out: &mut Vec<Fact>);
+
+    /// A hash for tables: equal for equal states; states with equal keys have equal moves and values.
+    fn key(&self, s: &Self::State) -> u64;
+
+    /// A hash of the past, as far as the future depends on it beyond [`Game::key`] (repetition rules); 0 if it does not.
+    /// A table that must be exact uses `key ^ history_key`.
+    fn history_key(&self, _s: &Self::State) -> u64 {
+        0
+    }
+
+    /// The same state with the two roles exchanged, if the game has a [`crate::Mirror`].
+    fn mirrored(&self, _s: &Self::State) -> Option<Self::State> {
+        None
+    }
+
+    /// The move as people write it.
+    fn move_name(&self, m: Move) -> String;
+
+    /// The fact in GDL style.
+    fn fact_name(&self, f: Fact) -> String;
+
+    /// The state as one line of text from which [`Game::parse_position`] makes an equal state with an equal history.
+    fn position(&self, s: &Self::State) -> String;
+
+    /// Reads a position; `start` is the initial one. Never panics.
+    fn parse_position(&self, text: &str) -> Result<Self::State, TextError>;
+
+    /// The board for people, several lines, no trailing newline.
+    fn show(&self, s: &Self::State) -> String;
+
+    /// Reads a move by its name, legal or not in a given state.
+    fn parse_move(&self, text: &str) -> Option<Move> {
+        let text = text.trim();
+        (0..self.info().moves).map(Move).find(|&m| self.move_name(m) == text)
+    }
+
+    /// A legal move drawn uniformly, or `None` when the game is over. Must not allocate where it is overridden.
+    fn sample(&self, s: &Self::State, rng: &mut Rng) -> Option<Move> {
+        thread_local!(static MOVES: RefCell<Vec<Move>> = const { RefCell::new(Vec::new()) });
+        MOVES.with_borrow_mut(|moves| {
+            self.legal(s, moves);
+            (!moves.is_empty()).then(|| moves[rng.below(moves.len() as u32) as usize])
+        })
+    }
+
+    /// The number of legal moves.
+    fn count_legal(&self, s: &Self::State) -> usize {
+        thread_local!(static MOVES: RefCell<Vec<Move>> = const { RefCell::new(Vec::new()) });
+        MOVES.with_borrow_mut(|moves| {
+            self.legal(s, moves);
+            moves.len()
+        })
+    }
+}

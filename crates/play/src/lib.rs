@@ -1,3 +1,22 @@
-//! play
+//! Games opened by name, agents from text, and an arena whose verdicts can be trusted.
+//!
+//! This crate forgets the type of a game ([`Table`]) so that whatever stands above needs none.
+//!
+//! ```
+//! let table = ludex_play::open("connect4")?;
+//! let mut position = table.start();
+//! for column in ["4", "4", "3"] {
+//!     position.play(table.parse_move(column).unwrap()).unwrap();
+//! }
+//! assert_eq!(position.text(), "443");
+//! assert!(ludex_play::open("conect4").is_err());
+//! # Ok::<(), ludex_play::OpenError>(())
+//! ```
 
+mod open;
+mod spec;
 pub mod stats;
+mod table;
+
+pub use open::{GAMES, Listing, OpenError, open};
+pub use table::{Line, Position, Table};

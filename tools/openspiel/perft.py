@@ -65,9 +65,9 @@ def flying(at: Position) -> bool:
 
 
 def late_turn(at: Position) -> bool:
-    """The turn limit of Morris is at most four turns away."""
+    """The turn limit of Morris is at most two turns away."""
     turn = re.search(r"Turn number: (\d+)", str(at.state))
-    return bool(turn and int(turn[1]) >= 196)
+    return bool(turn and int(turn[1]) >= 198)
 
 
 def blocked(at: Position) -> bool:

@@ -1,0 +1,3 @@
+//! play
+
+pub mod stats;

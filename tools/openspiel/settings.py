@@ -13,11 +13,13 @@ names an action. What OpenSpiel does differently is settled here, once:
   An action below 24 is a placement or, after a mill, a removal; the state's text says which.
 * **dots_and_boxes(num_rows,num_cols)**: our names put columns first; edges are numbered as ours.
 * **breakthrough**: player 0 (black) sits on the top ranks and moves down, so ranks are flipped: its row r from
-  the top is our rank r + 1. Files stay. Boards of fewer than six rows get one rank of men each, otherwise two.
+  the top is our rank r + 1. Files stay. Boards of fewer than six rows get one rank of men each and ours two, so only
+  boards of six rows or more are listed.
 * **checkers**: player 0 (`o`) sits on ranks 1..3, moves up and starts; names are ours. Each jump is an action of its
-  own. Three ranks of men on every size. Dark squares are counted from the top right corner, so with an odd number
-  of ranks a1 would be light: files are then mirrored (which needs an even number of files).
-  Boards wider than high crash at the first multiple jump, and six ranks leave no move at all: neither is listed.
+  own. Dark squares are counted from the top right corner, so with an odd number of ranks a1 would be light: files are
+  then mirrored (which needs an even number of files). It fills three ranks on every size, so that six ranks leave
+  no move at all; ours fills fewer below eight ranks. Boards wider than high crash at the first multiple jump. So
+  only boards of eight ranks or more and no wider than high are listed.
 """
 
 from __future__ import annotations
@@ -201,9 +203,9 @@ SETTINGS: tuple[Setting, ...] = (
     breakthrough("breakthrough:9x7", 9, 7),
     checkers("checkers", 8, 8),
     checkers("checkers:4x8", 4, 8),
-    checkers("checkers:6x7", 6, 7),
-    checkers("checkers:8x10", 8, 10),
-    checkers("checkers:10x10", 10, 10),
+    checkers("checkers:6x8", 6, 8),
+    checkers("checkers:6x9", 6, 9),
+    checkers("checkers:6x10", 6, 10),
 )
 
 

@@ -1,11 +1,12 @@
 """OpenSpiel behind the protocol of `ludex engine`: lets the tools here be tested without Ludex.
 
-Usage: stub_engine.py engine GAME [--fault]
+Usage: stub_engine.py engine GAME [--bare-ends] [--fault]
 
 Knows `newgame`, `legal`, `mover`, `outcome`, `play`, `moves`, `agent`, `genmove sims=N` and `quit`. `genmove` is UCT
 written out as the textbook has it, the algorithm of our bare `uct(sims=N)`: UCB1 with c = 1.4 on payoffs in [0, 1],
-one random child expanded per simulation, uniform playouts, the most visited move. With `--fault` it keeps one legal
-move to itself, and says so nowhere.
+one random child expanded per simulation, uniform playouts, the most visited move. With `--bare-ends` it treats
+moves that end the game as OpenSpiel's `MCTSBot` does (see `uct_match.py`). With `--fault` it keeps one legal move to
+itself, and says so nowhere. Options go after the script's name: --ludex "python stub_engine.py --bare-ends".
 """
 
 from __future__ import annotations
@@ -23,39 +24,45 @@ RNG = random.Random(1)
 
 @dataclass
 class Node:
-    """A position in the tree; `total` is the sum of payoffs in [0, 1] of the player who moved into it."""
+    """A position in the tree; payoffs are in [0, 1] and those of the player who moved into it."""
 
     untried: list[int]
+    end: float | None = None  # the payoff if the game is over
     children: dict[int, Node] = field(default_factory=dict)
     visits: int = 0
     total: float = 0.0
 
 
-def node(state: pyspiel.State) -> Node:
+def node(state: pyspiel.State, entered_by: int) -> Node:
     """A fresh node, its moves in random order."""
-    actions = [] if state.is_terminal() else state.legal_actions()
+    if state.is_terminal():
+        return Node([], (state.returns()[entered_by] + 1) / 2)
+    actions = state.legal_actions()
     RNG.shuffle(actions)
     return Node(actions)
 
 
-def uct(state: pyspiel.State, sims: int, c: float = 1.4) -> int:
+def worth(child: Node, parent_visits: int, bare_ends: bool) -> float:
+    """UCB1 with c = 1.4."""
+    if bare_ends and child.end is not None:
+        return child.end
+    return child.total / child.visits + 1.4 * math.sqrt(math.log(parent_visits) / child.visits)
+
+
+def uct(state: pyspiel.State, sims: int, bare_ends: bool) -> int:
     """The most visited action after `sims` simulations."""
-    root = node(state)
+    root = node(state, state.current_player())
     for _ in range(sims):
         at, now, path = root, state.clone(), []
         while not at.untried and at.children:
-            logarithm = math.log(at.visits)
-            action, child = max(
-                at.children.items(),
-                key=lambda pair: pair[1].total / pair[1].visits + c * math.sqrt(logarithm / pair[1].visits),
-            )
+            action, child = max(at.children.items(), key=lambda pair: worth(pair[1], at.visits, bare_ends))
             path.append((child, now.current_player()))
             now.apply_action(action)
             at = child
         if at.untried:
             action, mover = at.untried.pop(), now.current_player()
             now.apply_action(action)
-            at.children[action] = node(now)
+            at.children[action] = node(now, mover)
             path.append((at.children[action], mover))
         while not now.is_terminal():
             now.apply_action(RNG.choice(now.legal_actions()))
@@ -64,15 +71,20 @@ def uct(state: pyspiel.State, sims: int, c: float = 1.4) -> int:
         for child, mover in path:
             child.visits += 1
             child.total += payoffs[mover]
-    return max(root.children, key=lambda action: root.children[action].visits)
+
+    def rank(action: int) -> tuple[float, int]:
+        child = root.children[action]
+        return (child.end if bare_ends and child.end is not None else 0.5), child.visits
+
+    return max(root.children, key=rank)
 
 
-def answer(setting: Setting, state: pyspiel.State, words: list[str], fault: bool) -> str:
+def answer(setting: Setting, state: pyspiel.State, words: list[str]) -> str:
     """The answer to one command; plays on `state`."""
     legal = setting.moves(state)
     match words:
         case ["legal"]:
-            return " ".join(list(legal)[1 if fault else 0 :])
+            return " ".join(list(legal)[1 if "--fault" in sys.argv else 0 :])
         case ["mover"]:
             return str(state.current_player())
         case ["outcome"]:
@@ -82,7 +94,7 @@ def answer(setting: Setting, state: pyspiel.State, words: list[str], fault: bool
                 state.apply_action(setting.moves(state)[move])
             return ""
         case ["genmove", limit]:
-            action = uct(state, int(limit.removeprefix("sims=")))
+            action = uct(state, int(limit.removeprefix("sims=")), "--bare-ends" in sys.argv)
             name = setting.move(state, action)
             state.apply_action(action)
             return name
@@ -92,7 +104,7 @@ def answer(setting: Setting, state: pyspiel.State, words: list[str], fault: bool
 
 def main() -> None:
     """Answer until `quit`."""
-    setting = chosen(sys.argv[2])[0]
+    setting = chosen(sys.argv[sys.argv.index("engine") + 1])[0]
     state = setting.load().new_initial_state()
     for text in sys.stdin:
         words = text.split()
@@ -101,7 +113,7 @@ def main() -> None:
         if words == ["newgame"]:
             state = setting.load().new_initial_state()
         try:
-            print(f"= {answer(setting, state, words, '--fault' in sys.argv)}\n", flush=True)
+            print(f"= {answer(setting, state, words)}\n", flush=True)
         except KeyError as move:
             print(f"? no such move: {move}\n", flush=True)
 

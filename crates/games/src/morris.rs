@@ -21,7 +21,7 @@ use std::hash::{Hash, Hasher};
 pub enum Draw {
     /// By the first position that repeats.
     Repetition,
-    /// After 200 turns; a taking counts as a turn of its own.
+    /// After 200 turns; a move and the taking that follows it are one turn.
     Turns200,
 }
 
@@ -198,6 +198,12 @@ impl Morris {
         Self::reach(s.men[s.mover as usize], Self::free(s))
     }
 
+    /// Whether the mover, though not yet beaten, has no move.
+    #[inline]
+    fn blocked(s: &MorrisState) -> bool {
+        !s.remove && s.hand[s.mover as usize] == 0 && !Self::flies(s) && Self::steps(s) == [0; 4]
+    }
+
     #[inline]
     fn flies(s: &MorrisState) -> bool {
         s.men[s.mover as usize].count_ones() <= 3
@@ -336,9 +342,6 @@ impl Game for Morris {
     #[inline]
     fn play(&self, s: &mut MorrisState, m: Move) {
         let (me, you) = (s.mover as usize, s.mover as usize ^ 1);
-        if self.draw == Draw::Turns200 {
-            s.turn += 1;
-        }
         if s.remove {
             s.men[you] &= !(1 << (m.0 - TAKE));
             s.remove = false;
@@ -371,8 +374,12 @@ impl Game for Morris {
                 }
             }
         }
-        if s.turn >= TURNS && s.ending == Ending::Open {
-            s.ending = Ending::Drawn;
+        if self.draw == Draw::Turns200 && !s.remove {
+            s.turn += 1;
+            // Who is blocked on the last turn has lost all the same.
+            if s.turn >= TURNS && s.ending == Ending::Open && !Self::blocked(s) {
+                s.ending = Ending::Drawn;
+            }
         }
     }
 
@@ -381,8 +388,7 @@ impl Game for Morris {
         match s.ending {
             Ending::Drawn => Some(Payoffs::draw(2)),
             Ending::MoverLost => Some(Payoffs::win(Player(s.mover ^ 1))),
-            Ending::Open if s.remove || s.hand[s.mover as usize] > 0 || Self::flies(s) => None,
-            Ending::Open => (Self::steps(s) == [0; 4]).then(|| Payoffs::win(Player(s.mover ^ 1))),
+            Ending::Open => Self::blocked(s).then(|| Payoffs::win(Player(s.mover ^ 1))),
         }
     }
 
@@ -513,7 +519,7 @@ impl Game for Morris {
                 return refuse(format!("{} has fewer than three men although the other is to move", LETTERS[you]));
             }
             _ if have[me] < 3 => Ending::MoverLost,
-            _ if s.turn >= TURNS || Self::repeats(&s) => Ending::Drawn,
+            _ if (s.turn >= TURNS && !Self::blocked(&s)) || Self::repeats(&s) => Ending::Drawn,
             _ => Ending::Open,
         };
         Ok(s)

@@ -1,12 +1,12 @@
 """OpenSpiel behind the protocol of `ludex engine`: lets the tools here be tested without Ludex.
 
-Usage: stub_engine.py engine GAME [--bare-ends] [--fault]
+Usage: stub_engine.py engine GAME [--twin] [--fault]
 
 Knows `newgame`, `legal`, `mover`, `outcome`, `play`, `moves`, `agent`, `genmove sims=N` and `quit`. `genmove` is UCT
 written out as the textbook has it, the algorithm of our bare `uct(sims=N)`: UCB1 with c = 1.4 on payoffs in [0, 1],
-one random child expanded per simulation, uniform playouts, the most visited move. With `--bare-ends` it treats
-moves that end the game as OpenSpiel's `MCTSBot` does (see `uct_match.py`). With `--fault` it keeps one legal move to
-itself, and says so nowhere. Options go after the script's name: --ludex "python stub_engine.py --bare-ends".
+one random child expanded per simulation, uniform playouts, the most visited move. With `--twin` it departs
+from the textbook as OpenSpiel's `MCTSBot` does (see `uct_match.py`). With `--fault` it keeps one legal move to
+itself, and says so nowhere. Options go after the script's name: --ludex "python stub_engine.py --twin".
 """
 
 from __future__ import annotations
@@ -42,20 +42,21 @@ def node(state: pyspiel.State, entered_by: int) -> Node:
     return Node(actions)
 
 
-def worth(child: Node, parent_visits: int, bare_ends: bool) -> float:
+def worth(child: Node, parent_visits: int, twin: bool) -> float:
     """UCB1 with c = 1.4."""
-    if bare_ends and child.end is not None:
+    if twin and child.end is not None:
         return child.end
     return child.total / child.visits + 1.4 * math.sqrt(math.log(parent_visits) / child.visits)
 
 
-def uct(state: pyspiel.State, sims: int, bare_ends: bool) -> int:
+def uct(state: pyspiel.State, sims: int, twin: bool) -> int:
     """The most visited action after `sims` simulations."""
     root = node(state, state.current_player())
-    for _ in range(sims):
+    root.visits = 1 if twin else 0
+    for _ in range(sims - root.visits):
         at, now, path = root, state.clone(), []
         while not at.untried and at.children:
-            action, child = max(at.children.items(), key=lambda pair: worth(pair[1], at.visits, bare_ends))
+            action, child = max(at.children.items(), key=lambda pair: worth(pair[1], at.visits, twin))
             path.append((child, now.current_player()))
             now.apply_action(action)
             at = child
@@ -72,9 +73,11 @@ def uct(state: pyspiel.State, sims: int, bare_ends: bool) -> int:
             child.visits += 1
             child.total += payoffs[mover]
 
-    def rank(action: int) -> tuple[float, int]:
+    def rank(action: int) -> tuple[float, int, float]:
         child = root.children[action]
-        return (child.end if bare_ends and child.end is not None else 0.5), child.visits
+        if not twin:
+            return 0, child.visits, 0
+        return (0.5 if child.end is None else child.end), child.visits, child.total
 
     return max(root.children, key=rank)
 
@@ -94,7 +97,7 @@ def answer(setting: Setting, state: pyspiel.State, words: list[str]) -> str:
                 state.apply_action(setting.moves(state)[move])
             return ""
         case ["genmove", limit]:
-            action = uct(state, int(limit.removeprefix("sims=")), "--bare-ends" in sys.argv)
+            action = uct(state, int(limit.removeprefix("sims=")), "--twin" in sys.argv)
             name = setting.move(state, action)
             state.apply_action(action)
             return name

@@ -144,6 +144,29 @@ fn select_plain(mut x: u64, n: u32) -> u32 {
     x.trailing_zeros()
 }
 
+/// Whether `k` bits of `b` stand in a row, `d` apart, for one of four distances. Never stops early: mispredicted branches
+/// cost more than the shifts.
+#[inline]
+pub(crate) fn has_run<W: Word>(b: W, distances: [u32; 4], k: u32) -> bool {
+    let mut found = W::ZERO;
+    for d in distances {
+        if k == 4 {
+            let two = b & (b >> d);
+            found |= two & (two >> (2 * d));
+            continue;
+        }
+        // `run` marks where a row of `length` starts; the shift may double it each time.
+        let (mut run, mut length) = (b, 1);
+        while length < k {
+            let more = length.min(k - length);
+            run = if more * d < W::BITS { run & (run >> (more * d)) } else { W::ZERO };
+            length += more;
+        }
+        found |= run;
+    }
+    found != W::ZERO
+}
+
 /// The indices of the set bits, increasing.
 #[inline]
 pub(crate) fn ones<W: Word>(mut w: W) -> impl Iterator<Item = u32> {

@@ -5,7 +5,7 @@
 //! (the layout of Fhourstones, Tromp 1988). Position: the columns played, `44352`; comma-separated beyond nine columns;
 //! `first=O` if O began (only mirrored states).
 
-use crate::bits::{MOVER, Word, ones};
+use crate::bits::{MOVER, Word, has_run, ones};
 use crate::text::{LETTERS, ROLES, caption, excerpt, grid, refuse, swap_pairs};
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 use std::hash::{Hash, Hasher};
@@ -106,23 +106,7 @@ impl<B: Word> Connect4<B> {
     #[inline]
     fn has_line(&self, b: B) -> bool {
         let s = self.rows + 1;
-        [1, s, s + 1, s - 1].into_iter().any(|d| {
-            if self.k == 4 {
-                let two = b & (b >> d);
-                return two & (two >> (2 * d)) != B::ZERO;
-            }
-            // `run` marks cells that start a line of `length`.
-            let (mut run, mut length) = (b, 1);
-            while length < self.k {
-                let more = length.min(self.k - length);
-                if more * d >= B::BITS {
-                    return false;
-                }
-                run &= run >> (more * d);
-                length += more;
-            }
-            run != B::ZERO
-        })
+        has_run(b, [1, s, s + 1, s - 1], self.k)
     }
 
     fn cell(&self, s: &Connect4State<B>, col: u32, row: u32) -> Option<usize> {

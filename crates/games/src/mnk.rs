@@ -4,7 +4,7 @@
 //! overlines worthless. Bit `(row + 1) * (columns + 1) + column + 1`: the spare column and rows are never set, so a walk along
 //! a line stops at the edge by itself. Position: rows from the top of `X O -` with `/` between, and the mover.
 
-use crate::bits::{MOVER, ones, select};
+use crate::bits::{MOVER, has_run, ones, select};
 use crate::text::{
     Fields, LETTERS, ROLES, caption, excerpt, grid, letters, parse_mover, parse_square, refuse, square, swap_pairs,
 };
@@ -86,7 +86,11 @@ impl<const W: usize> Mnk<W> {
     #[inline]
     fn wins(&self, stones: &[u64; W], i: usize) -> bool {
         let stride = self.cols + 1;
-        [1, stride, stride + 1, stride - 1].into_iter().any(|d| {
+        let distances = [1, stride, stride + 1, stride - 1];
+        if W == 1 && !self.exact {
+            return has_run(stones[0], distances.map(|d| d as u32), self.k);
+        }
+        distances.into_iter().any(|d| {
             let mut run = 1;
             let mut at = i + d;
             while has(stones, at) {

@@ -2,9 +2,10 @@
 
 Usage: uct_match.py --ludex PATH [--games N] [--sims 1000] [--seed 1] [--agent SPEC] [--quick] [GAME ..]
 
-Which constant matches which. Our bare `uct(sims=N)` takes the child with the highest  q + 1.4 sqrt(ln N / n),  q being
-the mover's mean payoff in [0, 1]. OpenSpiel's takes the highest  v + uct_c sqrt(ln N / n)  with v the mean of returns
-in [-1, 1], that is v = 2q - 1. Halving its formula leaves the order unchanged, so uct_c = 2 * 1.4 = 2.8 is the same rule.
+Which constant matches which. Our bare `uct(sims=N)` takes the child with the highest  q + 1.4 sqrt(ln N / n),  q
+being the mover's mean payoff in [0, 1]. OpenSpiel's takes the highest  v + uct_c sqrt(ln N / n)  with v the mean of
+returns in [-1, 1], that is v = 2q - 1. Halving its formula leaves the order unchanged, so uct_c = 2 * 1.4 = 2.8 is the
+same rule.
 
 What else matches. OpenSpiel creates all children of a node at its second visit, in shuffled order, each worth infinity
 until visited, and rolls out from the one it picks: one random new child per simulation, as ours. `n_rollouts=1`,
@@ -13,16 +14,17 @@ played by both without a full search, or as if.
 
 What does not, and cannot be switched off in `MCTSBot`:
 * A child that ends the game is worth its bare result in selection, without the exploration term, even with
-  `solve=False`. A win in one is then visited less than the formula would, and its parent looks better than it is.
+  `solve=False`. A win in one is then visited less than the formula asks, and a position lost in one looks better
+  than it is.
 * The final move ranks children by their result if they end the game (win, then open or draw, then loss), then by
   visits, then by total reward. So a win in one is always played, and ties in visits, frequent at few simulations,
   go to the better move.
 * Its first simulation rolls out from the root itself, so the children share one simulation fewer.
-What that is worth, measured with the textbook UCT of `stub_engine.py` in our place, 100 simulations: tictactoe 56 %,
-connect4 60 % (67 % at 400 simulations), breakthrough:6x6 47 %, dots:3x3 50 %, where the end is far away until the last
-edge. With `--twin` the stub does as `MCTSBot` does in the first two points, and scores 51 % in connect4
-(600 games) and 50 % and 51 % in breakthrough:6x6 (2,000 games each). So in games with sudden ends compare with an `--agent` that has
-these rules, or expect to win.
+What that is worth, with the textbook UCT of `stub_engine.py` in our place at 100 simulations: tictactoe 56 % (400
+games), connect4 60 % (400; 67 % at 400 simulations), breakthrough:6x6 47 % (2,000), dots:3x3 50 % (2,000), where the
+end is far until the last edges. With `--twin` the stub does all three as `MCTSBot` does and scores 50.6 % in connect4
+(2,000) and 49.9 % in breakthrough:6x6 (6,000), 50 % inside each interval: the list is complete. So where games end
+suddenly, give an `--agent` that has these rules, or expect another score than 50 %.
 
 Games come in pairs: both colours from the same random opening. The pair is the unit of the 95 % interval. The exit code
 is 0 if 50 % lies inside for every game, 1 if not, 2 if OpenSpiel or the program is missing.

@@ -2,10 +2,10 @@
 
 Usage: lockstep.py --ludex PATH [--games 200] [--seed 1] [--only NAME]
 
-At every ply both must agree on who moves, on the set of legal moves and on the game not being over; at the end on the
-payoffs and on there being no move. Where random play misses a rule, a game made for it is replayed as well. A
-difference prints the setting, the moves so far and what differs. The last line counts settings; the exit code is 0 if all agree,
-1 if not, 2 if OpenSpiel or the program is missing.
+At every ply both must agree on who moves, on the set of legal moves and on the game not being over; at the end on
+the payoffs and on there being no move. Where random play misses a rule, a game made for it is replayed as well. A
+difference prints the setting, the moves so far and what differs. The last line counts settings; the exit code is 0 if
+all agree, 1 if not, 2 if OpenSpiel or the program is missing.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ use crate::text::{LETTERS, ROLES, caption, excerpt, grid, refuse, swap_pairs};
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 use std::hash::{Hash, Hasher};
 
-/// The most cells a board may have: the columns played are kept in the state.
+/// The most cells a board may have, and columns: those played are kept in the state, half a byte each.
 const CELLS: usize = 112;
+const COLS: u32 = 16;
 
 /// The rules for one size.
 pub struct Connect4<B: Word> {
@@ -36,7 +37,7 @@ pub struct Connect4State<B> {
     mover: u8,
     result: Ending,
     plies: u8,
-    played: [u8; CELLS],
+    played: [u8; CELLS / 2],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,9 +64,16 @@ impl<B: Word> Hash for Connect4State<B> {
 impl<B: Word> Connect4<B> {
     /// The rules for this size; refused if the board does not fit `B` or no line of `k` does.
     pub fn new(cols: u32, rows: u32, k: u32) -> Result<Self, TextError> {
-        if cols < 1 || rows < 1 || cols > 64 || rows > 64 || (cols * (rows + 1)) > B::BITS || cols * rows > CELLS as u32
+        if cols < 1
+            || rows < 1
+            || cols > COLS
+            || rows > 64
+            || (cols * (rows + 1)) > B::BITS
+            || cols * rows > CELLS as u32
         {
-            return refuse(format!("connect4 takes boards of at most {CELLS} cells with columns x (rows + 1) <= 128"));
+            return refuse(format!(
+                "connect4 takes at most {COLS} columns and {CELLS} cells, with columns x (rows + 1) <= 128, not {cols}x{rows}"
+            ));
         }
         if k < 2 || k > cols.max(rows) {
             return refuse(format!("no line of {k} fits a {cols}x{rows} board"));
@@ -123,7 +131,7 @@ impl<B: Word> Game for Connect4<B> {
     }
 
     fn initial(&self) -> Self::State {
-        Connect4State { discs: [B::ZERO; 2], mover: 0, result: Ending::Open, plies: 0, played: [0; CELLS] }
+        Connect4State { discs: [B::ZERO; 2], mover: 0, result: Ending::Open, plies: 0, played: [0; CELLS / 2] }
     }
 
     #[inline]
@@ -145,7 +153,7 @@ impl<B: Word> Game for Connect4<B> {
         debug_assert!(cell != B::ZERO && s.result == Ending::Open);
         let discs = s.discs[s.mover as usize] | cell;
         s.discs[s.mover as usize] = discs;
-        s.played[s.plies as usize] = m.0 as u8;
+        s.played[s.plies as usize / 2] |= (m.0 as u8) << (s.plies % 2 * 4);
         s.plies += 1;
         s.mover ^= 1;
         if self.has_line(discs) {
@@ -200,7 +208,8 @@ impl<B: Word> Game for Connect4<B> {
     }
 
     fn position(&self, s: &Self::State) -> String {
-        let columns: Vec<String> = s.played[..s.plies as usize].iter().map(|c| (c + 1).to_string()).collect();
+        let column = |i: usize| (s.played[i / 2] >> (i % 2 * 4) & 15) + 1;
+        let columns: Vec<String> = (0..s.plies as usize).map(|i| column(i).to_string()).collect();
         let text = if columns.is_empty() { "start".into() } else { columns.join(if self.cols > 9 { "," } else { "" }) };
         let first = (s.mover ^ s.plies) & 1;
         if first == 1 { format!("{text} first=O") } else { text }

@@ -1,7 +1,9 @@
 //! `ludex`: one binary, a verb for each thing that people do with games.
 
 mod bench;
+mod contest;
 mod engine;
+mod play;
 mod verbs;
 
 use anyhow::Result;
@@ -28,6 +30,14 @@ enum Verb {
     Perft(verbs::Perft),
     /// Measure how fast games are played
     Bench(bench::Bench),
+    /// List all agents and the parts they are made of, with every option
+    Agents(verbs::Agents),
+    /// Play against an agent in the terminal
+    Play(play::Play),
+    /// Let two agents play a match, and say how sure the result is
+    Match(contest::Match),
+    /// Let several agents play each other, and rate them
+    Tournament(contest::Tournament),
     /// Play through a text protocol on standard input and output (for other programs)
     Engine(engine::Args),
 }
@@ -49,12 +59,26 @@ pub fn open(name: &str) -> Result<Box<dyn ludex_play::Table>> {
     ludex_play::open(name).map_err(|e| Usage(e.to_string()).into())
 }
 
+/// Reads an agent: a spec, or a file that holds one as TOML.
+pub fn spec(text: &str) -> Result<ludex_play::Spec> {
+    let bad = |e: ludex_play::SpecError| Usage(format!("agent \"{text}\": {e}"));
+    if text.ends_with(".toml") {
+        let toml = std::fs::read_to_string(text).map_err(|e| Usage(format!("cannot read {text}: {e}")))?;
+        return Ok(ludex_play::Spec::from_toml(&toml).map_err(bad)?);
+    }
+    Ok(text.parse().map_err(bad)?)
+}
+
 fn run() -> Result<()> {
     match Cli::parse().verb {
         Verb::Games(args) => args.run(),
         Verb::Show(args) => args.run(),
         Verb::Perft(args) => args.run(),
         Verb::Bench(args) => args.run(),
+        Verb::Agents(args) => args.run(),
+        Verb::Play(args) => args.run(),
+        Verb::Match(args) => args.run(),
+        Verb::Tournament(args) => args.run(),
         Verb::Engine(args) => args.run(),
     }
 }

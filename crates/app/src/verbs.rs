@@ -4,7 +4,7 @@ use crate::{Usage, open};
 use anyhow::Result;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use ludex_play::{GAMES, Position, Table};
+use ludex_play::{GAMES, Kind, Opt, PARTS, Position, Table};
 use serde_json::json;
 use std::io::Write;
 
@@ -143,4 +143,45 @@ pub fn progress(steps: u64, what: &'static str) -> ProgressBar {
     let bar = ProgressBar::new(steps).with_message(what);
     bar.set_style(style.expect("the template is well formed"));
     bar
+}
+
+#[derive(Parser)]
+#[command(after_help = "Examples:\n  ludex agents\n  ludex agents othello      with the yardsticks of that game")]
+pub struct Agents {
+    /// Also list what only this game has
+    game: Option<String>,
+}
+
+impl Agents {
+    pub fn run(&self) -> Result<()> {
+        say(
+            "An agent is a name with options in parentheses: uct(sims=5000, c=0.78, form=kocsis, playout=mast(eps=0.2)).",
+        )?;
+        say("A .toml file with the same keys and name = \"uct\" can stand wherever an agent is asked for.")?;
+        let table = self.game.as_deref().map(open).transpose()?;
+        let rivals = table.as_ref().map(|t| t.rivals()).unwrap_or_default();
+        let kinds = [(Kind::Agent, "Agents"), (Kind::Playout, "playout="), (Kind::Evaluator, "eval=")];
+        for (kind, heading) in kinds {
+            say(format!("\n{heading}"))?;
+            for part in PARTS.iter().filter(|p| p.kind == kind) {
+                describe(part.name, part.about, part.options.iter().flat_map(|o| o.iter()))?;
+            }
+            for (_, name, about, options) in rivals.iter().filter(|r| r.0 == kind) {
+                describe(name, about, options.iter())?;
+            }
+        }
+        match &table {
+            None => say("\nSome games have yardsticks of their own: ludex agents GAME"),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+fn describe<'a>(name: &str, about: &str, options: impl Iterator<Item = &'a Opt>) -> Result<()> {
+    say(format!("  {name:<12} {about}"))?;
+    for o in options {
+        let default = if o.default.is_empty() { String::new() } else { format!(" [{}]", o.default) };
+        say(format!("    {:<12} {}{default}", o.name, o.about))?;
+    }
+    Ok(())
 }

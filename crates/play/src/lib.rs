@@ -13,10 +13,16 @@
 //! # Ok::<(), ludex_play::OpenError>(())
 //! ```
 
+mod agent;
+pub mod arena;
+mod build;
 mod open;
 mod spec;
 pub mod stats;
 mod table;
 
+pub use agent::Agent;
+pub use build::{Kind, Opt, PARTS, Part};
 pub use open::{GAMES, Listing, OpenError, open};
+pub use spec::{Spec, SpecError};
 pub use table::{Line, Position, Table};

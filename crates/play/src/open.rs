@@ -1,6 +1,7 @@
 //! The only place that knows games by name: `NAME[:OPTION[,OPTION]..]`, an option being a size `COLSxROWS[xK]`, a word, or
 //! `key=value`.
 
+use crate::build::House;
 use crate::table::{Seated, Table};
 use ludex_core::{Game, TextError};
 use ludex_games::{Breakthrough, Checkers, Connect4, Dots, Draw, Mnk, Morris, Othello, Score};
@@ -116,7 +117,7 @@ pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
 }
 
 fn seat<G: Game>(game: G) -> Box<dyn Table> {
-    Box::new(Seated(Arc::new(game)))
+    Box::new(Seated { game: Arc::new(game), house: House::default() })
 }
 
 fn unknown(family: &str) -> OpenError {

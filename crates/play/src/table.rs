@@ -1,5 +1,8 @@
 //! Where the type of a game is forgotten: the one face that the command line, the web, the protocols and Python see.
 
+use crate::agent::Agent;
+use crate::build::{self, House, Kind, Opt};
+use crate::spec::{Spec, SpecError};
 use ludex_core::{Fact, Game, GameInfo, Move, Payoffs, Player, Rng, TextError, perft, playouts};
 use std::any::Any;
 use std::sync::Arc;
@@ -23,6 +26,12 @@ pub trait Table: Send + Sync {
 
     /// The fact in GDL style.
     fn fact_name(&self, f: Fact) -> String;
+
+    /// The agent that a spec describes; everything random in it comes from the seed.
+    fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError>;
+
+    /// Yardsticks of this game only, for help: what they are for, their names, a line about each, their options.
+    fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])>;
 }
 
 /// A state with the line of play that led to it. Legality is checked here, once.
@@ -74,31 +83,42 @@ impl Clone for Box<dyn Position> {
 }
 
 /// A game behind a [`Table`].
-pub(crate) struct Seated<G>(pub Arc<G>);
+pub(crate) struct Seated<G: Game> {
+    pub game: Arc<G>,
+    pub house: House<G>,
+}
 
 impl<G: Game> Table for Seated<G> {
     fn info(&self) -> &GameInfo {
-        self.0.info()
+        self.game.info()
     }
 
     fn start(&self) -> Box<dyn Position> {
-        Box::new(Line::new(self.0.clone(), self.0.initial()))
+        Box::new(Line::new(self.game.clone(), self.game.initial()))
     }
 
     fn position(&self, text: &str) -> Result<Box<dyn Position>, TextError> {
-        Ok(Box::new(Line::new(self.0.clone(), self.0.parse_position(text)?)))
+        Ok(Box::new(Line::new(self.game.clone(), self.game.parse_position(text)?)))
     }
 
     fn move_name(&self, m: Move) -> String {
-        self.0.move_name(m)
+        self.game.move_name(m)
     }
 
     fn parse_move(&self, text: &str) -> Option<Move> {
-        self.0.parse_move(text)
+        self.game.parse_move(text)
     }
 
     fn fact_name(&self, f: Fact) -> String {
-        self.0.fact_name(f)
+        self.game.fact_name(f)
+    }
+
+    fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError> {
+        build::agent(&self.game, &self.house, spec, seed)
+    }
+
+    fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])> {
+        self.house.list()
     }
 }
 

@@ -122,7 +122,7 @@ fn finds_proven_moves<G: Game>(game: G, simulations: u64) {
         if winning.len() == moves.len() {
             continue;
         }
-        let options = Options { solver: true, ..Options::default() };
+        let options = Options { solver: Solver::Full, ..Options::default() };
         let choice = parts(&game, options).search(&game, &s, &Limit::simulations(simulations), &mut rng);
         let at = format!("{} \"{}\"", game.info().name, game.position(&s));
         assert!(winning.contains(&choice.mv), "{at}: {} does not win", game.move_name(choice.mv));
@@ -162,7 +162,7 @@ fn the_solver_finds_proven_moves_where_turns_repeat_or_pass() {
 fn the_solver_proves_the_value_of_nim() {
     for heap in 1..=12 {
         let nim = Nim::new(heap);
-        let options = Options { solver: true, ..Options::default() };
+        let options = Options { solver: Solver::Full, ..Options::default() };
         let choice = parts(&nim, options).search(&nim, &nim.initial(), &Limit::simulations(50_000), &mut Rng::new(1));
         let expected = if heap % 4 == 0 { -1.0 } else { 1.0 };
         assert_eq!(choice.value[Player(0)], expected, "heap {heap}");
@@ -378,7 +378,7 @@ impl Game for Doors {
 #[test]
 fn each_of_three_players_maximises_its_own_payoff() {
     let game = Doors::new();
-    for solver in [false, true] {
+    for solver in [Solver::Off, Solver::Ends, Solver::Full] {
         let choice = parts(&game, Options { solver, ..Options::default() }).search(
             &game,
             &game.initial(),

@@ -29,7 +29,7 @@ use ludex_core::{Choice, Game, Limit, Move, Payoffs, Player, Rng, RootMove, Sear
 /// How the move to play is chosen when the simulations are done. Ties are broken at random.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum FinalMove {
-    /// The most visited.
+    /// The most visited; of several, the one with the highest mean.
     Robust,
     /// The highest mean, among children with at least so many visits.
     MaxValue {
@@ -43,13 +43,24 @@ pub enum FinalMove {
     },
 }
 
+/// What is made of values that are certain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Solver {
+    /// Nothing: an end of the game counts like any other result.
+    Off,
+    /// A child in which the game is over counts with its outcome and is not explored (as OpenSpiel's search does).
+    Ends,
+    /// Proven wins and losses are carried up (MCTS-Solver, Winands et al. 2008).
+    Full,
+}
+
 /// What is not a phase.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How the move is chosen.
     pub final_move: FinalMove,
-    /// Proven wins and losses are carried up (MCTS-Solver, Winands et al. 2008).
-    pub solver: bool,
+    /// What is made of values that are certain.
+    pub solver: Solver,
     /// What is known below the moves played is kept for the next search.
     pub reuse: bool,
     /// The most nodes a tree may have; see [`Tree`] for what happens then.
@@ -58,7 +69,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { final_move: FinalMove::Robust, solver: false, reuse: false, capacity: 16_000_000 }
+        Options { final_move: FinalMove::Robust, solver: Solver::Off, reuse: false, capacity: 16_000_000 }
     }
 }
 
@@ -144,8 +155,10 @@ impl<G: Game> Mcts<G> {
                 amaf.add(&self.path, &self.trace, &payoffs);
             }
         }
-        if self.options.solver {
-            solver::settle(&mut self.tree, &self.path, &payoffs);
+        match self.options.solver {
+            Solver::Off => {}
+            Solver::Ends => solver::settle_end(&mut self.tree, &self.path, &payoffs),
+            Solver::Full => solver::settle(&mut self.tree, &self.path, &payoffs),
         }
         Some(())
     }
@@ -240,7 +253,7 @@ impl<G: Game> Mcts<G> {
                 return f64::MIN;
             }
             match self.options.final_move {
-                FinalMove::Robust => visits as f64,
+                FinalMove::Robust => visits as f64 + (mean + 1.0) / 4.0,
                 FinalMove::MaxValue { visits: least } if visits < least.max(1) => f64::MIN,
                 FinalMove::MaxValue { .. } => mean,
                 FinalMove::Secure { .. } if visits == 0 => f64::MIN,

@@ -6,6 +6,13 @@
 use super::tree::{NodeId, Tree};
 use ludex_core::Payoffs;
 
+/// After a simulation along `path`: if it ended where the game is over, that value is certain.
+pub(crate) fn settle_end(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
+    if let Some(&end) = path.last().filter(|n| tree.node(**n).over() && !tree.node(**n).proven()) {
+        tree.prove(end, payoffs);
+    }
+}
+
 /// After a simulation along `path` that ended with `payoffs`: proves what can be proven, from the leaf up.
 pub(crate) fn settle(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
     for (i, &n) in path.iter().enumerate().rev() {

@@ -95,6 +95,11 @@ impl<B: Word> Dots<B> {
         (self.cols, self.rows)
     }
 
+    /// What counts at the end.
+    pub fn score(&self) -> Score {
+        self.score
+    }
+
     /// The edges drawn; bit `m` is move `m`.
     pub fn drawn(&self, s: &DotsState<B>) -> B {
         s.drawn

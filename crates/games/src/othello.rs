@@ -107,6 +107,11 @@ impl Othello {
         Ok(game)
     }
 
+    /// The squares of this size, as bits `row * 8 + column`.
+    pub fn board(&self) -> u64 {
+        self.board
+    }
+
     /// Discs of each player, X first.
     pub fn discs(&self, s: &OthelloState) -> [u64; 2] {
         s.discs

@@ -17,6 +17,7 @@ mod agent;
 pub mod arena;
 mod build;
 mod open;
+mod rivals;
 mod spec;
 pub mod stats;
 mod table;

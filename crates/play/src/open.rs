@@ -2,6 +2,7 @@
 //! `key=value`.
 
 use crate::build::House;
+use crate::rivals;
 use crate::table::{Seated, Table};
 use ludex_core::{Game, TextError};
 use ludex_games::{Breakthrough, Checkers, Connect4, Dots, Draw, Mnk, Morris, Othello, Score};
@@ -59,12 +60,12 @@ pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
         }
         "othello" => {
             let [cols, rows] = options.size([8, 8], 2)?;
-            seat(Othello::new(cols as usize, rows as usize)?)
+            seat_with(Othello::new(cols as usize, rows as usize)?, rivals::othello())
         }
         "morris" => match options.value("draw") {
-            None => seat(Morris::new(Draw::Repetition)),
-            Some(v) if v == "repetition" => seat(Morris::new(Draw::Repetition)),
-            Some(v) if v == "turns200" => seat(Morris::new(Draw::Turns200)),
+            None => seat_with(Morris::new(Draw::Repetition), rivals::morris()),
+            Some(v) if v == "repetition" => seat_with(Morris::new(Draw::Repetition), rivals::morris()),
+            Some(v) if v == "turns200" => seat_with(Morris::new(Draw::Turns200), rivals::morris()),
             Some(v) => return Err(OpenError(format!("morris:draw= is repetition or turns200, not \"{}\"", short(&v)))),
         },
         "dots" => {
@@ -75,8 +76,8 @@ pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
                 Some(v) => return Err(OpenError(format!("dots:score= is win or margin, not \"{}\"", short(v)))),
             };
             match cols <= 64 && rows <= 64 && Dots::<u64>::edges(cols, rows) <= 64 {
-                true => seat(Dots::<u64>::new(cols, rows, score)?),
-                false => seat(Dots::<u128>::new(cols, rows, score)?),
+                true => seat_with(Dots::<u64>::new(cols, rows, score)?, rivals::dots()),
+                false => seat_with(Dots::<u128>::new(cols, rows, score)?, rivals::dots()),
             }
         }
         "gomoku" | "mnk" => {
@@ -117,7 +118,11 @@ pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
 }
 
 fn seat<G: Game>(game: G) -> Box<dyn Table> {
-    Box::new(Seated { game: Arc::new(game), house: House::default() })
+    seat_with(game, House::default())
+}
+
+fn seat_with<G: Game>(game: G, house: House<G>) -> Box<dyn Table> {
+    Box::new(Seated { game: Arc::new(game), house })
 }
 
 fn unknown(family: &str) -> OpenError {

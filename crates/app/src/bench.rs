@@ -1,13 +1,277 @@
-//! `ludex bench`.
+//! `ludex bench`: how fast games are played and searched, alone or beside the engines of others.
+//!
+//! One thread, processor time, medians. With `--peers` each game is measured beside OpenSpiel's C++ loops, and Connect Four
+//! beside the Rust crates `minimax` and `board-game`, turn by turn in the same run: only the ratio means anything on a
+//! machine that does other things too.
 
-use anyhow::Result;
+use crate::open;
+use crate::verbs::{SCHEMA, progress, say};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
+use cpu_time::ThreadTime;
+use ludex_core::{Limit, Rng};
+use ludex_play::{Agent, Table};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What is measured: the games in the variants that OpenSpiel has too.
+const GAMES: [&str; 10] = [
+    "tictactoe",
+    "connect4",
+    "othello",
+    "morris:draw=turns200",
+    "dots:3x3",
+    "dots:5x5",
+    "breakthrough",
+    "checkers",
+    "gomoku:9x9",
+    "gomoku:15x15",
+];
+
+/// Simulations of one measured search, as in OpenSpiel's benchmark.
+const SIMULATIONS: u64 = 10_000;
+/// Plies of the measured alpha-beta.
+const DEPTH: u32 = 12;
+const SEED: u64 = 1;
 
 #[derive(Parser)]
-pub struct Bench {}
+#[command(after_help = "Examples:\n  ludex bench\n  ludex bench --game othello --game connect4 --json\n  \
+    ludex bench --peers     needs Python with open_spiel (./check sets it up in target/venv) and cargo")]
+pub struct Bench {
+    /// Measure only this game; may be given several times
+    #[arg(long, value_name = "GAME")]
+    game: Vec<String>,
+    /// Measure OpenSpiel, and for Connect Four the fastest Rust crates, beside Ludex
+    #[arg(long)]
+    peers: bool,
+    /// Seconds of processor time for each of five repeats
+    #[arg(long, default_value_t = 0.2)]
+    seconds: f64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+struct Row {
+    game: String,
+    playouts: f64,
+    plies: f64,
+    simulations: f64,
+    bytes: f64,
+    peer: Option<Value>,
+}
 
 impl Bench {
     pub fn run(&self) -> Result<()> {
-        Ok(())
+        let games: Vec<String> = match self.game.is_empty() {
+            true => GAMES.iter().map(|g| g.to_string()).collect(),
+            false => self.game.clone(),
+        };
+        for game in &games {
+            open(game)?; // refuse before anything takes time
+        }
+        if !(self.seconds > 0.0 && self.seconds <= 60.0) {
+            return Err(crate::Usage("--seconds is a number above 0 and at most 60".into()).into());
+        }
+        let peers = if self.peers { Some(Peers::find()?) } else { None };
+        let bar = progress(games.len() as u64 + 1, "games");
+        bar.tick();
+        let mut rows = Vec::new();
+        for game in &games {
+            rows.push(self.row(game, peers.as_ref())?);
+            bar.inc(1);
+        }
+        let rust = peers.as_ref().filter(|_| games.iter().any(|g| g == "connect4")).map(Peers::rust).transpose()?;
+        let (nodes, seconds) = self.alphabeta()?;
+        let signature = if self.game.is_empty() { Some(ludex_play::signature()) } else { None };
+        bar.finish_and_clear();
+        if self.json {
+            self.print_json(&rows, rust, nodes, seconds, signature)
+        } else {
+            print(&rows, rust, nodes, seconds, signature)
+        }
     }
+
+    fn row(&self, game: &str, peers: Option<&Peers>) -> Result<Row> {
+        let table = open(game)?;
+        // Ours, then theirs, then ours again: a machine that slows down meanwhile hurts both.
+        let first = self.measure(&*table)?;
+        let peer = peers.filter(|_| GAMES.contains(&game)).map(|p| p.openspiel(game)).transpose()?;
+        let second = if peer.is_some() { self.measure(&*table)? } else { first };
+        let mean = |a: f64, b: f64| (a + b) / 2.0;
+        Ok(Row {
+            game: game.into(),
+            playouts: mean(first.0, second.0),
+            plies: mean(first.1, second.1),
+            simulations: mean(first.2, second.2),
+            bytes: first.3,
+            peer,
+        })
+    }
+
+    /// Playouts a second, plies of each, simulations a second, bytes a node.
+    fn measure(&self, table: &dyn Table) -> Result<(f64, f64, f64, f64)> {
+        let position = table.start();
+        let mut rng = Rng::new(SEED);
+        let (mut plies, mut played) = (0, 0);
+        let playouts = self.median(|| {
+            let n = 200;
+            plies += position.playouts(n, &mut rng).1;
+            played += n;
+            n
+        });
+        let spec = format!("uct(sims={SIMULATIONS})").parse()?;
+        let mut agent: Box<dyn Agent> = table.agent(&spec, SEED)?;
+        agent.start(&*position);
+        let mut bytes = 0.0;
+        let simulations = self.median(|| {
+            let choice = agent.choose(&Limit::default());
+            bytes = choice.bytes as f64 / choice.nodes.max(1) as f64;
+            choice.simulations
+        });
+        Ok((playouts, plies as f64 / played.max(1) as f64, simulations, bytes))
+    }
+
+    /// The median rate of five repeats of a piece of work that says how much it did.
+    fn median(&self, mut work: impl FnMut() -> u64) -> f64 {
+        work();
+        let mut rates: Vec<f64> = (0..5)
+            .map(|_| {
+                let start = ThreadTime::now();
+                let mut done = 0;
+                loop {
+                    done += work();
+                    let spent = start.elapsed().as_secs_f64();
+                    if spent >= self.seconds {
+                        return done as f64 / spent;
+                    }
+                }
+            })
+            .collect();
+        rates.sort_by(f64::total_cmp);
+        rates[2]
+    }
+
+    /// Alpha-beta on Connect Four from the start, without evaluation: nodes, and the median time.
+    fn alphabeta(&self) -> Result<(u64, f64)> {
+        let table = open("connect4")?;
+        let spec = format!("minimax(depth={DEPTH}, ties=first)").parse()?;
+        let mut nodes = 0;
+        let rate = self.median(|| {
+            // A fresh table each time, or the second search would find everything in it; making it is not searching.
+            let Ok(mut agent) = table.agent(&spec, SEED) else { return 0 };
+            agent.start(&*table.start());
+            nodes = agent.choose(&Limit::default()).nodes;
+            nodes
+        });
+        Ok((nodes, nodes as f64 / rate))
+    }
+
+    fn print_json(
+        &self,
+        rows: &[Row],
+        rust: Option<Vec<Value>>,
+        nodes: u64,
+        seconds: f64,
+        signature: Option<u64>,
+    ) -> Result<()> {
+        let row = |r: &Row| {
+            json!({"game": r.game, "playouts_per_s": r.playouts, "plies": r.plies, "sims_per_s": r.simulations,
+                "bytes_per_node": r.bytes, "openspiel": r.peer,
+                "playouts_ratio": ratio(r, "playouts_per_s", r.playouts), "sims_ratio": ratio(r, "sims_per_s", r.simulations)})
+        };
+        let object = json!({
+            "schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "seed": SEED,
+            "config": {"seconds": self.seconds, "repeats": 5, "simulations": SIMULATIONS, "depth": DEPTH, "threads": 1, "time": "cpu"},
+            "games": rows.iter().map(row).collect::<Vec<_>>(), "rust_peers": rust,
+            "alphabeta": {"game": "connect4", "depth": DEPTH, "nodes": nodes, "seconds": seconds, "nodes_per_s": nodes as f64 / seconds},
+            "signature": signature,
+        });
+        say(serde_json::to_string_pretty(&object)?)
+    }
+}
+
+fn ratio(row: &Row, key: &str, ours: f64) -> Option<f64> {
+    row.peer.as_ref()?.get(key)?.as_f64().map(|theirs| ours / theirs)
+}
+
+fn print(rows: &[Row], rust: Option<Vec<Value>>, nodes: u64, seconds: f64, signature: Option<u64>) -> Result<()> {
+    let peers = rows.iter().any(|r| r.peer.is_some());
+    let head = if peers { "   x OpenSpiel: playouts, simulations" } else { "" };
+    say(format!(
+        "{:<22} {:>7} {:>13} {:>8} {:>15} {:>11}{head}",
+        "game", "plies", "playouts/s", "ns/ply", "simulations/s", "bytes/node"
+    ))?;
+    for r in rows {
+        let times = |key, ours| ratio(r, key, ours).map_or(String::new(), |x| format!("{x:>12.1}"));
+        let peer = times("playouts_per_s", r.playouts) + &times("sims_per_s", r.simulations);
+        let ns = 1e9 / r.playouts / r.plies;
+        say(format!(
+            "{:<22} {:>7.1} {:>13.0} {:>8.1} {:>15.0} {:>11.1}{peer}",
+            r.game, r.plies, r.playouts, ns, r.simulations, r.bytes
+        ))?;
+    }
+    say(format!(
+        "\nalpha-beta, connect4 to depth {DEPTH}: {nodes} nodes in {seconds:.3} s, {:.1} M nodes/s",
+        nodes as f64 / seconds / 1e6
+    ))?;
+    for peer in rust.iter().flatten() {
+        say(format!("peer: {peer}"))?;
+    }
+    match signature {
+        Some(s) => say(format!("signature: {s}")),
+        None => Ok(()),
+    }
+}
+
+/// Where the peers are.
+struct Peers {
+    tools: PathBuf,
+    python: PathBuf,
+}
+
+impl Peers {
+    /// Looks for `tools` here and above, and for a Python that has OpenSpiel.
+    fn find() -> Result<Self> {
+        let here = std::env::current_dir()?;
+        let root = here.ancestors().find(|d| d.join("tools/openspiel/bench.py").exists());
+        let Some(root) = root else {
+            bail!("--peers needs the repository: run it there (no tools/openspiel here or above)")
+        };
+        let python = match std::env::var_os("LUDEX_PYTHON") {
+            Some(python) => PathBuf::from(python),
+            None => {
+                Some(root.join("target/venv/bin/python")).filter(|p| p.exists()).unwrap_or_else(|| "python3".into())
+            }
+        };
+        let found = Command::new(&python).args(["-c", "import pyspiel"]).stderr(Stdio::null()).status();
+        if !found.is_ok_and(|s| s.success()) {
+            bail!("{} has no open_spiel: ./check sets one up, or set LUDEX_PYTHON", python.display());
+        }
+        Ok(Peers { tools: root.join("tools"), python })
+    }
+
+    fn openspiel(&self, game: &str) -> Result<Value> {
+        let script = self.tools.join("openspiel/bench.py");
+        let lines = run(Command::new(&self.python).arg(&script).args(["--only", game]), &script)?;
+        lines.into_iter().next().with_context(|| format!("OpenSpiel's benchmark printed nothing for {game}"))
+    }
+
+    fn rust(&self) -> Result<Vec<Value>> {
+        let manifest = self.tools.join("peers/Cargo.toml");
+        run(Command::new("cargo").args(["run", "--release", "--quiet", "--manifest-path"]).arg(&manifest), &manifest)
+    }
+}
+
+/// The JSON lines that a command prints.
+fn run(command: &mut Command, what: &Path) -> Result<Vec<Value>> {
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("running {}", what.display()))?;
+    if !output.status.success() {
+        bail!("{} failed", what.display());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .map(|l| serde_json::from_str(l).with_context(|| format!("reading what {} printed", what.display())))
+        .collect()
 }

@@ -6,7 +6,7 @@
 use crate::{GameInfo, Payoffs, Rng};
 use std::cell::RefCell;
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A move, numbered densely within its game: `0..info().moves`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -74,7 +74,7 @@ impl std::error::Error for TextError {}
 
 /// The rules of a game.
 ///
-/// Ten methods state the rules, four give them names and text; the rest have defaults and are overridden where it pays.
+/// Seven methods state the rules and four give them names and text; the rest have defaults and are overridden where it pays.
 /// [`crate::laws::check`] tests what is promised here on random states: call it for every game you add.
 pub trait Game: Send + Sync + 'static {
     /// All that the future depends on. `Eq` and `Hash` see the position without its history (see [`Game::history_key`]).
@@ -102,7 +102,11 @@ pub trait Game: Send + Sync + 'static {
     fn facts(&self, s: &Self::State, out: &mut Vec<Fact>);
 
     /// A hash for tables: equal for equal states; states with equal keys have equal moves and values.
-    fn key(&self, s: &Self::State) -> u64;
+    fn key(&self, s: &Self::State) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        s.hash(&mut hasher);
+        hasher.finish()
+    }
 
     /// A hash of the past, as far as the future depends on it beyond [`Game::key`] (repetition rules); 0 if it does not.
     /// A table that must be exact uses `key ^ history_key`.
@@ -128,7 +132,9 @@ pub trait Game: Send + Sync + 'static {
     fn parse_position(&self, text: &str) -> Result<Self::State, TextError>;
 
     /// The board for people, several lines, no trailing newline.
-    fn show(&self, s: &Self::State) -> String;
+    fn show(&self, s: &Self::State) -> String {
+        self.position(s)
+    }
 
     /// Reads a move by its name, legal or not in a given state.
     fn parse_move(&self, text: &str) -> Option<Move> {

@@ -146,6 +146,8 @@ pub struct Choice {
     pub depth: u32,
     /// The expected continuation, beginning with `mv`.
     pub line: Vec<Move>,
+    /// Memory that the search's tree or table takes.
+    pub bytes: u64,
 }
 
 /// Chooses moves.

@@ -497,7 +497,16 @@ mod tests {
         fn choose(&mut self, _: &Limit) -> Choice {
             assert!(self.ply < self.at || self.fault != Fault::Crash, "a crash on purpose, to see that it is counted");
             let mv = if self.ply < self.at { Move(self.ply % 7) } else { Move(u32::MAX / 2) };
-            Choice { mv, value: Payoffs::draw(2), root: vec![], nodes: 0, simulations: 0, depth: 0, line: vec![mv] }
+            Choice {
+                mv,
+                value: Payoffs::draw(2),
+                root: vec![],
+                nodes: 0,
+                simulations: 0,
+                depth: 0,
+                line: vec![mv],
+                bytes: 0,
+            }
         }
     }
 

@@ -147,6 +147,7 @@ impl<B: Word> Task<'_, B> {
             simulations: 0,
             depth: 1,
             line: vec![Move(mv)],
+            bytes: 0,
         }
     }
 

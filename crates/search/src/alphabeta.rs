@@ -381,7 +381,16 @@ impl<G: Game> Search<G> for AlphaBeta<G> {
             let mv = *rng.pick(&moves).expect("the game is not over");
             let root =
                 moves.iter().map(|&mv| RootMove { mv, visits: 0, value: None, prior: 0.0, proven: false }).collect();
-            return Choice { mv, value: Payoffs::draw(2), root, nodes, simulations: 0, depth: 0, line: vec![mv] };
+            return Choice {
+                mv,
+                value: Payoffs::draw(2),
+                root,
+                nodes,
+                simulations: 0,
+                depth: 0,
+                line: vec![mv],
+                bytes: 0,
+            };
         };
         let best = done.best_moves();
         let mv = match options.ties {
@@ -399,7 +408,8 @@ impl<G: Game> Search<G> for AlphaBeta<G> {
         moves.sort();
         let root = moves.iter().map(root_move).collect();
         let line = if done.line.first() == Some(&mv) { done.line.clone() } else { vec![mv] };
-        Choice { mv, value: payoffs(done.best), root, nodes, simulations: 0, depth, line }
+        let bytes = self.table.bytes() as u64;
+        Choice { mv, value: payoffs(done.best), root, nodes, simulations: 0, depth, line, bytes }
     }
 
     fn reset(&mut self) {

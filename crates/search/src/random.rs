@@ -13,6 +13,6 @@ impl<G: Game> Search<G> for Random {
         let mv = *rng.pick(&moves).expect("the game is not over");
         let root = moves.iter().map(|&mv| RootMove { mv, visits: 0, value: None, prior: 0.0, proven: false });
         let value = Payoffs::draw(game.info().players());
-        Choice { mv, value, root: root.collect(), nodes: 0, simulations: 0, depth: 0, line: vec![mv] }
+        Choice { mv, value, root: root.collect(), nodes: 0, simulations: 0, depth: 0, line: vec![mv], bytes: 0 }
     }
 }

@@ -40,6 +40,11 @@ impl Table {
         Table { entries: vec![EMPTY; size], age: 0 }
     }
 
+    /// The memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.entries.len() * size_of::<Entry>()
+    }
+
     /// A new search begins.
     pub fn begin(&mut self) {
         self.age = self.age.wrapping_add(1).max(1);

@@ -294,7 +294,8 @@ impl<G: Game> Mcts<G> {
             line.push(mv);
         }
         let value = chosen.map_or(Payoffs::draw(self.tree.players()), |c| self.tree.means(c));
-        Choice { mv, value, root, nodes: self.tree.len() as u64, simulations, depth: depth as u32, line }
+        let (nodes, bytes) = (self.tree.len() as u64, self.tree.bytes() as u64);
+        Choice { mv, value, root, nodes, simulations, depth: depth as u32, line, bytes }
     }
 }
 

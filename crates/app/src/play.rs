@@ -35,6 +35,7 @@ pub struct Play {
 enum Typed {
     Move(ludex_core::Move),
     Again,
+    Show,
     Undo,
     Hint,
     Resign,
@@ -79,6 +80,7 @@ struct Session<'a> {
 impl Session<'_> {
     fn play(&mut self) -> Result<()> {
         self.agent.start(&*self.position);
+        let mut drawn = false;
         while self.position.outcome().is_none() {
             if self.position.mover() != self.person {
                 let choice = self.agent.choose(&Limit::default());
@@ -90,16 +92,23 @@ impl Session<'_> {
                     self.table.move_name(choice.mv),
                     self.opinion(&choice)
                 ))?;
+                drawn = false;
                 continue;
             }
-            say(format!("\n{}", self.position.show()))?;
+            if !std::mem::replace(&mut drawn, true) {
+                say(format!("\n{}", self.position.show()))?;
+            }
             match self.ask()? {
                 Typed::Again => {}
+                Typed::Show => drawn = false,
                 Typed::Quit => return say("Good-bye."),
                 Typed::Resign => {
                     return say(format!("You resign; {} wins.", role(self.table, Player(self.person.0 ^ 1))));
                 }
-                Typed::Undo => self.undo()?,
+                Typed::Undo => {
+                    self.undo()?;
+                    drawn = false;
+                }
                 Typed::Hint => {
                     let choice = self.agent.choose(&Limit::default());
                     say(format!(
@@ -111,6 +120,7 @@ impl Session<'_> {
                 Typed::Move(m) => {
                     self.position.play(m).map_err(anyhow::Error::from)?;
                     self.agent.observe(m);
+                    drawn = false;
                 }
             }
         }
@@ -156,7 +166,8 @@ impl Session<'_> {
         }
         let line = String::from_utf8_lossy(&line);
         let typed = match line.trim() {
-            "" | "show" => Typed::Again,
+            "" => Typed::Again,
+            "show" => Typed::Show,
             "quit" | "exit" | "q" => Typed::Quit,
             "resign" => Typed::Resign,
             "undo" | "u" => Typed::Undo,

@@ -145,26 +145,36 @@ fn select_plain(mut x: u64, n: u32) -> u32 {
 }
 
 /// Whether `k` bits of `b` stand in a row, `d` apart, for one of four distances. Never stops early: mispredicted branches
-/// cost more than the shifts.
-#[inline]
+/// cost more than the shifts. Always inlined: a call costs a fifth of a Connect Four playout.
+#[inline(always)]
 pub(crate) fn has_run<W: Word>(b: W, distances: [u32; 4], k: u32) -> bool {
-    let mut found = W::ZERO;
-    for d in distances {
-        if k == 4 {
-            let two = b & (b >> d);
-            found |= two & (two >> (2 * d));
-            continue;
+    let [p, q, r, s] = distances;
+    match k {
+        3 => {
+            let run = |d| b & (b >> d) & (b >> (2 * d));
+            run(p) | run(q) | run(r) | run(s) != W::ZERO
         }
-        // `run` marks where a row of `length` starts; the shift may double it each time.
-        let (mut run, mut length) = (b, 1);
-        while length < k {
-            let more = length.min(k - length);
-            run = if more * d < W::BITS { run & (run >> (more * d)) } else { W::ZERO };
-            length += more;
+        4 => {
+            let run = |d| {
+                let two = b & (b >> d);
+                two & (two >> (2 * d))
+            };
+            run(p) | run(q) | run(r) | run(s) != W::ZERO
         }
-        found |= run;
+        _ => distances.into_iter().any(|d| has_long_run(b, d, k)),
     }
-    found != W::ZERO
+}
+
+/// The same for one distance and any length.
+fn has_long_run<W: Word>(b: W, d: u32, k: u32) -> bool {
+    // `run` marks where a row of `length` starts; the shift may double it each time.
+    let (mut run, mut length) = (b, 1);
+    while length < k {
+        let more = length.min(k - length);
+        run = if more * d < W::BITS { run & (run >> (more * d)) } else { W::ZERO };
+        length += more;
+    }
+    run != W::ZERO
 }
 
 /// The indices of the set bits, increasing.

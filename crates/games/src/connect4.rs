@@ -20,12 +20,14 @@ pub struct Connect4<B: Word> {
     cols: u32,
     rows: u32,
     k: u32,
+    /// From a cell to its neighbours: up, right, and the two diagonals.
+    distances: [u32; 4],
     /// All playable cells.
     board: B,
     /// The lowest cell of every column.
     bottom: B,
     /// The cells of each column.
-    column: Vec<B>,
+    column: [B; COLS as usize],
     /// The column of each bit.
     column_of: [u8; 128],
 }
@@ -80,7 +82,7 @@ impl<B: Word> Connect4<B> {
         }
         let stride = rows + 1;
         let cells = |c: u32| (0..rows).fold(B::ZERO, |b, r| b | B::bit(c * stride + r));
-        let column: Vec<B> = (0..cols).map(cells).collect();
+        let column = std::array::from_fn(|c| if (c as u32) < cols { cells(c as u32) } else { B::ZERO });
         let info = GameInfo::two_player(
             format!("connect4:{cols}x{rows}x{k}"),
             format!("Connect {k} on {cols} columns of {rows}"),
@@ -92,6 +94,7 @@ impl<B: Word> Connect4<B> {
             cols,
             rows,
             k,
+            distances: [1, stride, stride + 1, stride - 1],
             board: column.iter().fold(B::ZERO, |b, &c| b | c),
             bottom: (0..cols).fold(B::ZERO, |b, c| b | B::bit(c * stride)),
             column,
@@ -109,12 +112,6 @@ impl<B: Word> Connect4<B> {
     #[inline]
     fn landing(&self, s: &Connect4State<B>) -> B {
         (s.discs[0] | s.discs[1]).plus(self.bottom) & self.board
-    }
-
-    #[inline]
-    fn has_line(&self, b: B) -> bool {
-        let s = self.rows + 1;
-        has_run(b, [1, s, s + 1, s - 1], self.k)
     }
 
     fn cell(&self, s: &Connect4State<B>, col: u32, row: u32) -> Option<usize> {
@@ -156,9 +153,9 @@ impl<B: Word> Game for Connect4<B> {
         s.played[s.plies as usize / 2] |= (m.0 as u8) << (s.plies % 2 * 4);
         s.plies += 1;
         s.mover ^= 1;
-        if self.has_line(discs) {
+        if has_run(discs, self.distances, self.k) {
             s.result = Ending::LastMoverWon;
-        } else if s.discs[0] | s.discs[1] == self.board {
+        } else if s.plies as u32 == self.cols * self.rows {
             s.result = Ending::Full;
         }
     }

@@ -17,6 +17,8 @@ pub struct Mnk<const W: usize> {
     rows: usize,
     k: u32,
     exact: bool,
+    /// From a point to its neighbours: right, down, and the two diagonals.
+    distances: [u32; 4],
     /// All playable points.
     board: [u64; W],
     /// Bit of each move.
@@ -68,7 +70,9 @@ impl<const W: usize> Mnk<W> {
         let title = format!("{k} in a row{overline} on {cols}x{rows}");
         let cells = (cols * rows) as u32;
         let info = GameInfo::two_player(name, title, cells, 2 * cells + 2);
-        let mut game = Mnk { info, cols, rows, k, exact, board, bit_of: points().collect(), move_of };
+        let s = stride as u32;
+        let distances = [1, s, s + 1, s - 1];
+        let mut game = Mnk { info, cols, rows, k, exact, distances, board, bit_of: points().collect(), move_of };
         game.info.mirror = Some(Mirror {
             facts: (0..game.info.facts).map(swap_pairs(cells + 1)).map(Fact).collect(),
             moves: (0..cells).map(Move).collect(),
@@ -85,12 +89,11 @@ impl<const W: usize> Mnk<W> {
     /// Whether the stone on bit `i` is part of a winning line.
     #[inline]
     fn wins(&self, stones: &[u64; W], i: usize) -> bool {
-        let stride = self.cols + 1;
-        let distances = [1, stride, stride + 1, stride - 1];
         if W == 1 && !self.exact {
-            return has_run(stones[0], distances.map(|d| d as u32), self.k);
+            return has_run(stones[0], self.distances, self.k);
         }
-        distances.into_iter().any(|d| {
+        self.distances.into_iter().any(|d| {
+            let d = d as usize;
             let mut run = 1;
             let mut at = i + d;
             while has(stones, at) {

@@ -26,7 +26,7 @@ pub enum Order {
     None,
     /// Moves that cut off lately, then moves that cut off often.
     Killers,
-    /// By the evaluator's opinion of each move, asked where at least two plies remain; else by killers.
+    /// By the evaluator's opinion of each move, asked where at least two plies remain; else killers first.
     Eval,
     /// At random.
     Random,
@@ -172,11 +172,15 @@ impl<G: Game> Work<'_, G> {
         }
         let mut here = std::mem::take(&mut self.my.stack[ply as usize]);
         self.game.legal(s, &mut here.moves);
-        self.order(s, mover, depth, ply, known, &mut here);
+        let ranked = depth > 1;
+        match ranked {
+            true => self.order(s, mover, ply, known, &mut here),
+            false => self.order_last(ply, &mut here.moves),
+        }
         let (floor, mut best, mut best_move) = (alpha, f32::NEG_INFINITY, NO_MOVE);
         let (mut complete, mut all) = (false, true);
         for i in 0..here.moves.len() {
-            let m = next_best(&mut here, i);
+            let m = if ranked { next_best(&mut here, i) } else { here.moves[i] };
             let below = self.below(s, mover, m, depth, ply, alpha, beta);
             if self.aborted {
                 break;
@@ -245,15 +249,15 @@ impl<G: Game> Work<'_, G> {
 
     /// Scores the moves; the loop takes the best of the rest each time.
     #[inline]
-    fn order(&mut self, s: &G::State, mover: Player, depth: u32, ply: u32, known: Move, here: &mut Ply) {
+    fn order(&mut self, s: &G::State, mover: Player, ply: u32, known: Move, here: &mut Ply) {
         here.scores.clear();
         let history = mover.index() * self.game.info().moves as usize;
         match self.my.options.order {
-            Order::Eval if depth > 1 => {
+            Order::Eval => {
                 here.scores.resize(here.moves.len(), 0.0);
                 self.my.eval.score_moves(self.game, s, &here.moves, &mut here.scores);
             }
-            Order::Killers | Order::Eval => {
+            Order::Killers => {
                 let killers = self.my.killers[ply as usize];
                 let score = |m: &Move| match m {
                     m if *m == killers[0] => 3e9,
@@ -269,6 +273,22 @@ impl<G: Game> Work<'_, G> {
             && let Some(i) = here.moves.iter().position(|&m| m == known)
         {
             here.scores[i] = f32::INFINITY;
+        }
+    }
+
+    /// One ply above the leaves ranking costs more than it saves: only the moves that cut off lately come first.
+    #[inline]
+    fn order_last(&mut self, ply: u32, moves: &mut [Move]) {
+        match self.my.options.order {
+            Order::None => {}
+            Order::Random => self.rng.shuffle(moves),
+            Order::Killers | Order::Eval => {
+                for killer in self.my.killers[ply as usize].into_iter().rev() {
+                    if let Some(i) = moves.iter().position(|&m| m == killer) {
+                        moves.swap(0, i);
+                    }
+                }
+            }
         }
     }
 

@@ -7,6 +7,7 @@ mod error;
 mod fold;
 mod head;
 mod lanes;
+mod learn;
 mod net;
 mod store {
     pub fn hex(b: &[u8]) -> String {
@@ -20,4 +21,7 @@ pub use encode::{Actions, Code, Encoder, Table};
 pub use error::Error;
 pub use fold::{Batch, Folded, Line, Scratch};
 pub use head::{Head, Link};
+pub use learn::mlp::{Errors, Loss, MlpConfig, MlpLearner};
+pub use learn::online::{LinearSgd, LinearSgdConfig, PassiveAggressive, PassiveAggressiveConfig, Regressor};
+pub use learn::optim::{Optimiser, Rate, Rprop, RpropKind};
 pub use net::{Cascade, Layer, Mlp, Net, Unit};

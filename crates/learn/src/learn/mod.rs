@@ -1,0 +1,5 @@
+//! Learners: from examples to nets.
+
+pub(crate) mod mlp;
+pub(crate) mod online;
+pub(crate) mod optim;

@@ -1,6 +1,7 @@
 //! x
 #![allow(missing_docs, dead_code)]
 mod act;
+pub mod bench;
 mod data;
 mod encode;
 mod error;
@@ -9,11 +10,7 @@ mod head;
 mod lanes;
 mod learn;
 mod net;
-mod store {
-    pub fn hex(b: &[u8]) -> String {
-        b.iter().map(|b| format!("{b:02x}")).collect()
-    }
-}
+mod store;
 
 pub use act::Act;
 pub use data::{Data, Row, Split};
@@ -21,6 +18,7 @@ pub use encode::{Actions, Code, Encoder, Table};
 pub use error::Error;
 pub use fold::{Batch, Folded, Line, Scratch};
 pub use head::{Head, Link};
+pub use learn::cascade::{CascadeConfig, CascadeLearner, Choose, Objective, Output, Phase, Shape, Step};
 pub use learn::mlp::{Errors, Loss, MlpConfig, MlpLearner};
 pub use learn::online::{LinearSgd, LinearSgdConfig, PassiveAggressive, PassiveAggressiveConfig, Regressor};
 pub use learn::optim::{Optimiser, Rate, Rprop, RpropKind};

@@ -1,5 +1,7 @@
 //! Learners: from examples to nets.
 
+pub(crate) mod cascade;
 pub(crate) mod mlp;
 pub(crate) mod online;
 pub(crate) mod optim;
+mod solve;

@@ -1,0 +1,2 @@
+//! The benchmark of the nets.
+pub mod boards;

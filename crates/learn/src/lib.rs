@@ -22,4 +22,5 @@ pub use learn::cascade::{CascadeConfig, CascadeLearner, Choose, Objective, Outpu
 pub use learn::mlp::{Errors, Loss, MlpConfig, MlpLearner};
 pub use learn::online::{LinearSgd, LinearSgdConfig, PassiveAggressive, PassiveAggressiveConfig, Regressor};
 pub use learn::optim::{Optimiser, Rate, Rprop, RpropKind};
+pub use learn::os_elm::{HiddenSearch, OsElm, OsElmConfig, choose_hidden};
 pub use net::{Cascade, Layer, Mlp, Net, Unit};

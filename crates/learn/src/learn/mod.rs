@@ -4,4 +4,5 @@ pub(crate) mod cascade;
 pub(crate) mod mlp;
 pub(crate) mod online;
 pub(crate) mod optim;
+pub(crate) mod os_elm;
 mod solve;

@@ -9,7 +9,9 @@ mod fold;
 mod head;
 mod lanes;
 mod learn;
+mod model;
 mod net;
+mod onnx;
 mod store;
 
 pub use act::Act;
@@ -23,4 +25,6 @@ pub use learn::mlp::{Errors, Loss, MlpConfig, MlpLearner};
 pub use learn::online::{LinearSgd, LinearSgdConfig, PassiveAggressive, PassiveAggressiveConfig, Regressor};
 pub use learn::optim::{Optimiser, Rate, Rprop, RpropKind};
 pub use learn::os_elm::{HiddenSearch, OsElm, OsElmConfig, choose_hidden};
+pub use model::{Model, Provenance};
 pub use net::{Cascade, Layer, Mlp, Net, Unit};
+pub use onnx::Names;

@@ -204,6 +204,20 @@ impl Dense {
     }
 }
 
+/// The units of a cascade by depth and activation; nothing for other nets.
+pub(super) fn order(net: &Net) -> Vec<usize> {
+    match net {
+        Net::Mlp(_) => vec![],
+        Net::Cascade(c) => sorted(c),
+    }
+}
+
+fn sorted(net: &Cascade) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..net.units.len()).collect();
+    order.sort_by_key(|&k| (net.units[k].depth, net.units[k].act, k));
+    order
+}
+
 #[inline(always)]
 fn activate(act: Act, z: &[f32], y: &mut [f32]) {
     for (z, y) in z.chunks_exact(LANES).zip(y.chunks_exact_mut(LANES)) {
@@ -215,8 +229,7 @@ impl Chain {
     fn new(net: &Cascade) -> (Chain, Vec<f32>, Vec<f32>) {
         let (units, outputs) = (net.units.len(), net.out.len());
         let width = padded(units + outputs);
-        let mut order: Vec<usize> = (0..units).collect();
-        order.sort_by_key(|&k| (net.units[k].depth, net.units[k].act, k));
+        let order = sorted(net);
         // The weights of place p: a unit in the new order, or an output after them.
         let weights = |p: usize| if p < units { &net.units[order[p]].weights } else { &net.out[p - units] };
         let between = |from: usize, to: usize| weights(to).get(1 + net.inputs + order[from]).copied().unwrap_or(0.0);

@@ -22,37 +22,21 @@ pub(super) struct First {
 impl First {
     /// `weights[i * bias.len() + j]` leads from input `i` to unit `j`.
     pub(super) fn new(weights: &[f32], bias: &[f32], encoder: &Encoder) -> Self {
+        let (columns, bias) = fold_encoder(weights, bias, encoder);
         let units = bias.len();
-        let weight = |i: usize, j: usize| weights[i * units + j] as f64;
-        let (facts, inputs) = (encoder.fact_count(), encoder.inputs());
-        let moves = encoder.action_moves().unwrap_or(0);
-        // Which input each column stands for, and how much of it.
-        let columns: Vec<(usize, f64)> = match (encoder.table(), encoder.actions()) {
-            (None, _) => (0..inputs).map(|i| (i, 1.0)).collect(),
-            (Some(table), actions) => {
-                let fact = |code: &Option<(u32, f32)>| {
-                    code.map_or((0, 0.0), |(i, c)| (i as usize, c as f64 - table.base[i as usize] as f64))
-                };
-                let beside = if actions == Actions::None { 0..0 } else { table.base.len()..table.base.len() + moves };
-                table.codes.iter().map(fact).chain(beside.map(|i| (i, 1.0))).collect()
-            }
-        };
-        let base = encoder.table().map_or(&[][..], |t| &t.base);
-        let bias: Vec<f64> = (0..units)
-            .map(|j| bias[j] as f64 + base.iter().enumerate().map(|(i, &b)| b as f64 * weight(i, j)).sum::<f64>())
-            .collect();
-
+        let facts = encoder.fact_count();
+        let count = columns.len() / units;
         let width = padded(units);
         let scale: Vec<f64> = (0..units)
             .map(|j| {
-                let most = bias[j].abs() + columns.iter().map(|&(i, c)| (c * weight(i, j)).abs()).sum::<f64>();
+                let most = bias[j].abs() + (0..count).map(|k| columns[k * units + j].abs()).sum::<f64>();
                 if most > 0.0 { (30.0 - most.log2()).floor().clamp(-90.0, 90.0).exp2() } else { 1.0 }
             })
             .collect();
         let grid = |value: f64, j: usize| (value * scale[j]).round() as i32;
         let mut first = First {
             width,
-            columns: vec![0; columns.len() * width],
+            columns: vec![0; count * width],
             bias: vec![0; width],
             unscale: vec![1.0; width],
             maps: vec![(0..facts as u32).collect()],
@@ -61,8 +45,8 @@ impl First {
         for j in 0..units {
             first.unscale[j] = (1.0 / scale[j]) as f32;
             first.bias[j] = grid(bias[j], j);
-            for (k, &(i, c)) in columns.iter().enumerate() {
-                first.columns[k * width + j] = grid(c * weight(i, j), j);
+            for k in 0..count {
+                first.columns[k * width + j] = grid(columns[k * units + j], j);
             }
         }
         first.maps.extend(encoder.mirror().map(|m| m.facts.iter().map(|f| f.0).collect()));
@@ -194,4 +178,28 @@ impl First {
             })
             .collect()
     }
+}
+
+/// One column of weights per fact (and per move, or per pair of both), and the bias, with the encoder's codes folded in.
+pub(super) fn fold_encoder(weights: &[f32], bias: &[f32], encoder: &Encoder) -> (Vec<f64>, Vec<f64>) {
+    let units = bias.len();
+    let weight = |i: usize, j: usize| weights[i * units + j] as f64;
+    let moves = encoder.action_moves().unwrap_or(0);
+    // Which input each column stands for, and how much of it.
+    let columns: Vec<(usize, f64)> = match (encoder.table(), encoder.actions()) {
+        (None, _) => (0..encoder.inputs()).map(|i| (i, 1.0)).collect(),
+        (Some(table), actions) => {
+            let fact = |code: &Option<(u32, f32)>| {
+                code.map_or((0, 0.0), |(i, c)| (i as usize, c as f64 - table.base[i as usize] as f64))
+            };
+            let beside = if actions == Actions::None { 0..0 } else { table.base.len()..table.base.len() + moves };
+            table.codes.iter().map(fact).chain(beside.map(|i| (i, 1.0))).collect()
+        }
+    };
+    let base = encoder.table().map_or(&[][..], |t| &t.base);
+    let bias = (0..units)
+        .map(|j| bias[j] as f64 + base.iter().enumerate().map(|(i, &b)| b as f64 * weight(i, j)).sum::<f64>())
+        .collect();
+    let folded = columns.iter().flat_map(|&(i, c)| (0..units).map(move |j| c * weight(i, j))).collect();
+    (folded, bias)
 }

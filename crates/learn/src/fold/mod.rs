@@ -57,6 +57,14 @@ pub struct Batch {
     lanes: Vec<f32>,
 }
 
+/// The first layer with the encoder folded in: weights by column, bias, and the order of a cascade's units.
+pub(crate) fn first_columns(net: &Net, encoder: &Encoder) -> (Vec<f32>, Vec<f32>, Vec<usize>) {
+    let (_, weights, bias) = Body::new(net);
+    let (columns, bias) = first::fold_encoder(&weights, &bias, encoder);
+    let floats = |v: Vec<f64>| v.into_iter().map(|w| w as f32).collect();
+    (floats(columns), floats(bias), body::order(net))
+}
+
 impl Batch {
     /// How many states wait.
     pub fn len(&self) -> usize {

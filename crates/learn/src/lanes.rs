@@ -1,7 +1,7 @@
 //! Loops over eight lanes with one fixed order of summation, so that the same numbers give the same bits on one thread
 //! or many, in a batch or alone.
 
-use wide::{f32x8, i32x8};
+use wide::f32x8;
 
 /// Lanes in a register: all widths are padded to a multiple of this.
 pub(crate) const LANES: usize = 8;
@@ -23,28 +23,12 @@ pub(crate) fn store(x: f32x8, out: &mut [f32]) {
     out[..LANES].copy_from_slice(&x.to_array());
 }
 
-/// The first eight of a slice.
-#[inline(always)]
-pub(crate) fn load_int(x: &[i32]) -> i32x8 {
-    i32x8::new(x[..LANES].try_into().expect("eight lanes"))
-}
-
 /// The sum of the lanes: opposite halves first.
 #[inline(always)]
 pub(crate) fn sum(x: f32x8) -> f32 {
     let x = x.to_array();
     let (a, b, c, d) = (x[0] + x[4], x[1] + x[5], x[2] + x[6], x[3] + x[7]);
     (a + c) + (b + d)
-}
-
-/// The inner product of two slices of equal, padded length: lane k sums the places k, k + 8, ..
-#[inline(always)]
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut total = f32x8::ZERO;
-    for (a, b) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
-        total += load(a) * load(b);
-    }
-    sum(total)
 }
 
 /// `y += c·x` over slices of equal length.

@@ -1,5 +1,30 @@
-//! x
-#![allow(missing_docs, dead_code)]
+//! Nets that learn from facts and numbers.
+//!
+//! Four families carry the five systems: cascade-correlation ([`CascadeLearner`]), multilayer perceptrons
+//! ([`MlpLearner`]), online sequential extreme learning machines ([`OsElm`]) and online linear regressors ([`LinearSgd`],
+//! [`PassiveAggressive`]). All learn from [`Data`] and end as a [`Net`]; a [`Model`] is a net with its [`Encoder`], its
+//! [`Head`], the game it is for and where it came from. A search asks a [`Folded`] model: sparse column sums over the
+//! facts that hold, alone, in batches of siblings or along a line of play, with equal bits in all three.
+//!
+//! Nothing here knows a game, and every random choice comes from a seed: the same seed gives the same bits on one thread
+//! or many.
+//!
+//! ```
+//! use ludex_core::{Fact, Player};
+//! use ludex_learn::{CascadeConfig, CascadeLearner, Data, Encoder, Folded, Head, Output, Split};
+//! let mut data = Data::new(2, 1); // exclusive or
+//! for (facts, value) in [(&[][..], -1.0), (&[0], 1.0), (&[1], 1.0), (&[0, 1], -1.0)] {
+//!     data.push(facts, &[value])?;
+//! }
+//! let output = Output::Ridge { lambdas: vec![1e-9] };
+//! let config = CascadeConfig { units: 2, output, ..CascadeConfig::default() };
+//! let mut learner = CascadeLearner::new(config, &data, &Split::all(4), 1)?;
+//! learner.run();
+//! let net = Folded::new(&learner.best(), &Encoder::facts(2), Head::Value { outputs: 1 })?;
+//! assert!(net.plain(&[Fact(1)], Player(0))[0] > 0.9 && net.plain(&[Fact(0), Fact(1)], Player(0))[0] < -0.9);
+//! # Ok::<(), ludex_learn::Error>(())
+//! ```
+
 mod act;
 pub mod bench;
 mod data;

@@ -1,12 +1,13 @@
 //! What follows the first layer: dense layers, or the chain of a cascade.
 //!
 //! Order of summation, the same in every path. A dense layer with few outputs ("rows") sums in eight interleaved lanes
-//! (`lanes::dot`); one with many ("columns") adds input after input. A cascade adds unit after unit, level by level.
+//! (place k in lane k mod 8); one with many ("columns") adds input after input. A cascade adds unit after unit, level by
+//! level.
 
 use super::first::First;
-use crate::lanes::{LANES, dot, load, padded, store, sum};
+use crate::lanes::{LANES, padded, sum};
 use crate::{Act, Cascade, Layer, Mlp, Net};
-use wide::f32x8;
+use wide::{f32x8, i32x8};
 
 #[derive(Clone, Debug)]
 pub(super) enum Body {
@@ -24,10 +25,11 @@ pub(super) struct Layers {
 
 #[derive(Clone, Debug)]
 struct Dense {
+    inputs: usize,
     outputs: usize,
     rows: bool,
-    weights: Vec<f32>, // rows: [output][padded input]; columns: [input][padded output]
-    bias: Vec<f32>,    // padded
+    weights: Vec<f32x8>, // rows: [output][registers of inputs]; columns: [input][registers of outputs]
+    bias: Vec<f32x8>,
 }
 
 /// The units of a cascade, sorted by depth and activation, then the outputs.
@@ -35,10 +37,10 @@ struct Dense {
 pub(super) struct Chain {
     units: usize,
     outputs: usize,
-    width: usize, // padded units + outputs
+    width: usize, // registers for units and outputs
     runs: Vec<Run>,
-    down: Vec<f32>, // [unit][place]: what a unit adds to later places
-    up: Vec<f32>,   // [place][padded unit]: the same, by receiver
+    down: Vec<f32x8>, // [unit][registers of places]: what a unit adds to later places
+    up: Vec<f32>,     // [place][unit]: the same, by receiver
 }
 
 /// Neighbouring units of one depth and activation.
@@ -49,6 +51,23 @@ struct Run {
     act: Act,
     level: usize, // where units of this depth begin
     close: bool,  // the last run of its depth
+}
+
+/// Numbers as registers, padded with zeros.
+fn registers(values: &[f32]) -> impl Iterator<Item = f32x8> + '_ {
+    let lane = |chunk: &[f32], k: usize| chunk.get(k).copied().unwrap_or(0.0);
+    values.chunks(LANES).map(move |chunk| f32x8::new(std::array::from_fn(|k| lane(chunk, k))))
+}
+
+/// Number `k` of a row of registers.
+#[inline(always)]
+fn at(row: &[f32x8], k: usize) -> f32 {
+    row[k / LANES].as_array()[k % LANES]
+}
+
+#[inline(always)]
+fn set(row: &mut [f32x8], k: usize, value: f32) {
+    row[k / LANES].as_mut_array()[k % LANES] = value;
 }
 
 impl Body {
@@ -66,7 +85,7 @@ impl Body {
         }
     }
 
-    /// The longest vector of values.
+    /// Registers for the longest row of values.
     pub(super) fn widest(&self) -> usize {
         match self {
             Body::Layers(l) => l.layers.iter().map(|d| d.bias.len()).max().unwrap_or(0),
@@ -74,20 +93,20 @@ impl Body {
         }
     }
 
-    /// Room for a batch.
-    pub(super) fn lanes(&self, width: usize) -> Vec<f32> {
+    /// Registers for a batch.
+    pub(super) fn room(&self) -> usize {
         match self {
-            Body::Layers(_) => vec![],
-            Body::Chain(c) => vec![0.0; (width + c.units) * 4 * LANES],
+            Body::Layers(_) => 0,
+            Body::Chain(c) => (c.width * LANES + c.units) * 4,
         }
     }
 
-    /// From first-layer sums `z` to the outputs' sums; `z` and `y` are overwritten.
+    /// From first-layer sums to the outputs' sums, which end in the first registers of `z`; `y` is room to work.
     #[inline]
-    pub(super) fn run(&self, z: &mut [f32], y: &mut [f32], out: &mut [f32]) {
+    pub(super) fn run(&self, first: &First, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
         match self {
-            Body::Layers(l) => l.run(z, y, out),
-            Body::Chain(c) => c.run(z, y, out),
+            Body::Layers(l) => l.run(first, sums, z, y),
+            Body::Chain(c) => c.run(first, sums, z, y),
         }
     }
 
@@ -106,22 +125,27 @@ impl Layers {
         Layers { act: mlp.hidden, layers, first: mlp.layers[0].outputs }
     }
 
-    fn run(&self, z: &mut [f32], y: &mut [f32], out: &mut [f32]) {
-        let mut width = self.first;
-        for layer in &self.layers {
-            let inputs = padded(width);
-            activate(self.act, &z[..inputs], y);
-            layer.run(&y[..inputs], width, z);
-            width = layer.outputs;
+    fn run(&self, first: &First, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
+        if self.layers.is_empty() {
+            return first.floats(sums, z);
         }
-        out.copy_from_slice(&z[..width]);
+        first.activations(self.act, sums, y);
+        for (k, layer) in self.layers.iter().enumerate() {
+            if k > 0 {
+                z.iter()
+                    .zip(y.iter_mut())
+                    .take(layer.inputs.div_ceil(LANES))
+                    .for_each(|(z, y)| *y = self.act.lanes(*z));
+            }
+            layer.run(y, z);
+        }
     }
 
     fn plain(&self, mut z: Vec<f32>) -> Vec<f32> {
         let mut width = self.first;
         for layer in &self.layers {
             let y: Vec<f32> = z[..padded(width)].iter().map(|&v| self.act.one(v)).collect();
-            z = layer.plain(&y, width);
+            z = layer.plain(&y);
             width = layer.outputs;
         }
         z.truncate(width);
@@ -135,68 +159,83 @@ impl Dense {
 
     fn new(layer: &Layer) -> Self {
         let rows = layer.outputs < Self::ROWS;
-        let (inputs, outputs) = (padded(layer.inputs), padded(layer.outputs));
-        let mut dense = Dense { outputs: layer.outputs, rows, weights: vec![], bias: layer.bias.clone() };
-        dense.bias.resize(outputs, 0.0);
-        dense.weights.resize(if rows { layer.outputs * inputs } else { layer.inputs * outputs }, 0.0);
-        for i in 0..layer.inputs {
-            for (o, &w) in layer.column(i).iter().enumerate() {
-                dense.weights[if rows { o * inputs + i } else { i * outputs + o }] = w;
-            }
-        }
-        dense
+        let row = |o: usize| (0..layer.inputs).map(|i| layer.column(i)[o]).collect::<Vec<f32>>();
+        let weights = if rows {
+            (0..layer.outputs).flat_map(|o| registers(&row(o)).collect::<Vec<_>>()).collect()
+        } else {
+            (0..layer.inputs).flat_map(|i| registers(layer.column(i)).collect::<Vec<_>>()).collect()
+        };
+        let bias = registers(&layer.bias).collect();
+        Dense { inputs: layer.inputs, outputs: layer.outputs, rows, weights, bias }
     }
 
-    #[inline]
-    fn run(&self, y: &[f32], inputs: usize, z: &mut [f32]) {
-        if self.rows {
-            for ((row, b), z) in self.weights.chunks_exact(y.len()).zip(&self.bias).zip(z) {
-                *z = b + dot(row, y);
+    #[inline(always)]
+    fn run(&self, y: &[f32x8], z: &mut [f32x8]) {
+        if self.rows { self.by_rows(y, z) } else { self.by_columns(y, z) }
+    }
+
+    /// Three rows at once, so that one's additions need not wait for another's.
+    #[inline(always)]
+    fn by_rows(&self, y: &[f32x8], z: &mut [f32x8]) {
+        let stride = self.inputs.div_ceil(LANES);
+        let y = &y[..stride];
+        for (k, rows) in self.weights.chunks(3 * stride).enumerate() {
+            let row = |r: usize| rows.get(r * stride..(r + 1) * stride).unwrap_or(&rows[..stride]);
+            let (a, b, c) = (row(0), row(1), row(2));
+            let mut total = [f32x8::ZERO; 3];
+            for (((y, a), b), c) in y.iter().zip(a).zip(b).zip(c) {
+                total[0] += *a * *y;
+                total[1] += *b * *y;
+                total[2] += *c * *y;
             }
-            return;
-        }
-        let mut at = 0;
-        while at < self.bias.len() {
-            let blocks = ((self.bias.len() - at) / LANES).min(4);
-            match blocks {
-                4 => self.block::<4>(at, &y[..inputs], z),
-                3 => self.block::<3>(at, &y[..inputs], z),
-                2 => self.block::<2>(at, &y[..inputs], z),
-                _ => self.block::<1>(at, &y[..inputs], z),
+            for (r, total) in total.into_iter().enumerate().take(rows.len() / stride) {
+                let o = 3 * k + r;
+                set(z, o, at(&self.bias, o) + sum(total));
             }
-            at += blocks * LANES;
         }
     }
 
     #[inline(always)]
-    fn block<const N: usize>(&self, at: usize, y: &[f32], z: &mut [f32]) {
-        let mut total = [f32x8::ZERO; N];
-        for (k, t) in total.iter_mut().enumerate() {
-            *t = load(&self.bias[at + k * LANES..]);
-        }
-        for (column, &y) in self.weights.chunks_exact(self.bias.len()).zip(y) {
-            let column = &column[at..][..N * LANES];
-            for (k, t) in total.iter_mut().enumerate() {
-                *t += load(&column[k * LANES..]) * f32x8::splat(y);
+    fn by_columns(&self, y: &[f32x8], z: &mut [f32x8]) {
+        let mut at = 0;
+        while at < self.bias.len() {
+            let blocks = (self.bias.len() - at).min(4);
+            match blocks {
+                4 => self.block::<4>(at, y, z),
+                3 => self.block::<3>(at, y, z),
+                2 => self.block::<2>(at, y, z),
+                _ => self.block::<1>(at, y, z),
             }
-        }
-        for (k, t) in total.into_iter().enumerate() {
-            store(t, &mut z[at + k * LANES..]);
+            at += blocks;
         }
     }
 
-    fn plain(&self, y: &[f32], inputs: usize) -> Vec<f32> {
-        let mut z = self.bias.clone();
+    #[inline(always)]
+    fn block<const N: usize>(&self, from: usize, y: &[f32x8], z: &mut [f32x8]) {
+        let mut total: [f32x8; N] = std::array::from_fn(|k| self.bias[from + k]);
+        for (i, column) in self.weights.chunks_exact(self.bias.len()).enumerate() {
+            let y = f32x8::splat(at(y, i));
+            let column = &column[from..from + N];
+            for (k, t) in total.iter_mut().enumerate() {
+                *t += column[k] * y;
+            }
+        }
+        z[from..from + N].copy_from_slice(&total);
+    }
+
+    fn plain(&self, y: &[f32]) -> Vec<f32> {
+        let mut z: Vec<f32> = self.bias.iter().flat_map(|b| b.to_array()).collect();
         for (o, z) in z.iter_mut().enumerate().take(self.outputs) {
             if self.rows {
+                let row = &self.weights[o * self.inputs.div_ceil(LANES)..];
                 let mut lanes = [0.0; LANES];
                 for (i, y) in y.iter().enumerate() {
-                    lanes[i % LANES] += self.weights[o * padded(inputs) + i] * y;
+                    lanes[i % LANES] += at(row, i) * y;
                 }
                 *z += sum(f32x8::new(lanes));
             } else {
-                for (i, y) in y.iter().enumerate().take(inputs) {
-                    *z += self.weights[i * self.bias.len() + o] * y;
+                for (i, y) in y.iter().enumerate().take(self.inputs) {
+                    *z += at(&self.weights[i * self.bias.len()..], o) * y;
                 }
             }
         }
@@ -218,21 +257,16 @@ fn sorted(net: &Cascade) -> Vec<usize> {
     order
 }
 
-#[inline(always)]
-fn activate(act: Act, z: &[f32], y: &mut [f32]) {
-    for (z, y) in z.chunks_exact(LANES).zip(y.chunks_exact_mut(LANES)) {
-        store(act.lanes(load(z)), y);
-    }
-}
-
 impl Chain {
     fn new(net: &Cascade) -> (Chain, Vec<f32>, Vec<f32>) {
         let (units, outputs) = (net.units.len(), net.out.len());
-        let width = padded(units + outputs);
         let order = sorted(net);
         // The weights of place p: a unit in the new order, or an output after them.
         let weights = |p: usize| if p < units { &net.units[order[p]].weights } else { &net.out[p - units] };
-        let between = |from: usize, to: usize| weights(to).get(1 + net.inputs + order[from]).copied().unwrap_or(0.0);
+        let between = |from: usize, to: usize| match weights(to).get(1 + net.inputs + order[from]) {
+            Some(&w) if to > from => w,
+            _ => 0.0,
+        };
 
         let mut runs: Vec<Run> = Vec::new();
         for (p, &k) in order.iter().enumerate() {
@@ -250,89 +284,87 @@ impl Chain {
                 }
             }
         }
-        let mut chain = Chain { units, outputs, width, runs, down: vec![0.0; units * width], up: vec![] };
-        chain.up.resize((units + outputs) * padded(units), 0.0);
-        for from in 0..units {
-            for to in from + 1..units + outputs {
-                chain.down[from * width + to] = between(from, to);
-                chain.up[to * padded(units) + from] = between(from, to);
-            }
-        }
-        let first = (0..net.inputs).flat_map(|i| (0..units + outputs).map(move |p| (i, p)));
+        let places = units + outputs;
+        let sent = |from: usize| (0..places).map(|to| between(from, to)).collect::<Vec<f32>>();
+        let chain = Chain {
+            units,
+            outputs,
+            width: places.div_ceil(LANES),
+            runs,
+            down: (0..units).flat_map(|from| registers(&sent(from)).collect::<Vec<_>>()).collect(),
+            up: (0..places).flat_map(|to| (0..units).map(move |from| (from, to))).map(|(f, t)| between(f, t)).collect(),
+        };
+        let first = (0..net.inputs).flat_map(|i| (0..places).map(move |p| (i, p)));
         let first = first.map(|(i, p)| weights(p)[1 + i]).collect();
-        let bias = (0..units + outputs).map(|p| weights(p)[0]).collect();
+        let bias = (0..places).map(|p| weights(p)[0]).collect();
         (chain, first, bias)
     }
 
-    fn run(&self, z: &mut [f32], y: &mut [f32], out: &mut [f32]) {
+    fn run(&self, first: &First, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
         let z = &mut z[..self.width];
+        first.floats(sums, z);
         for run in &self.runs {
             if run.end - run.level == 1 && run.close {
-                let y = run.act.lanes(f32x8::splat(z[run.start]));
+                let y = run.act.lanes(f32x8::splat(at(z, run.start)));
                 self.spread(run.start, run.end, y, z);
                 continue;
             }
-            for at in (run.start..run.end).step_by(LANES) {
-                let n = (run.end - at).min(LANES);
-                let mut block = [0.0; LANES];
-                block[..n].copy_from_slice(&z[at..at + n]);
-                y[at..at + n].copy_from_slice(&run.act.lanes(f32x8::new(block)).to_array()[..n]);
+            // Registers that other runs share are taken as a whole; only this run's lanes are kept.
+            for r in run.start / LANES..run.end.div_ceil(LANES) {
+                let new = run.act.lanes(z[r]).to_array();
+                for k in (r * LANES).max(run.start)..((r + 1) * LANES).min(run.end) {
+                    set(y, k, new[k % LANES]);
+                }
             }
             if run.close {
-                for (from, &y) in y[..run.end].iter().enumerate().skip(run.level) {
-                    self.spread(from, run.end, f32x8::splat(y), z);
+                for from in run.level..run.end {
+                    self.spread(from, run.end, f32x8::splat(at(y, from)), z);
                 }
             }
         }
-        out.copy_from_slice(&z[self.units..][..self.outputs]);
+        for o in 0..self.outputs {
+            let value = at(z, self.units + o);
+            set(z, o, value);
+        }
     }
 
-    /// Adds what a unit sends to all places of higher levels.
+    /// Adds what a unit sends to all places from `end` on (and, unheard, to a few before).
     #[inline(always)]
-    fn spread(&self, from: usize, end: usize, y: f32x8, z: &mut [f32]) {
-        let start = end / LANES * LANES;
+    fn spread(&self, from: usize, end: usize, y: f32x8, z: &mut [f32x8]) {
+        let start = end / LANES;
         let weights = &self.down[from * self.width + start..(from + 1) * self.width];
-        for (z, w) in z[start..].chunks_exact_mut(LANES).zip(weights.chunks_exact(LANES)) {
-            store(load(z) + load(w) * y, z);
+        for (z, w) in z[start..].iter_mut().zip(weights) {
+            *z += *w * y;
         }
     }
 
     /// All states of `sums`, up to 32 at a time, one state per lane.
-    pub(super) fn batch(&self, first: &First, sums: &[i32], lanes: &mut [f32], out: &mut [f32]) {
-        let mut rest = sums.chunks_exact(first.width()).len();
-        let (mut at, mut done) = (0, 0);
-        while rest > 0 {
-            let n = rest.min(4 * LANES);
-            let (rows, out) = (&sums[at..][..n * first.width()], &mut out[done..][..n * self.outputs]);
-            match n.div_ceil(LANES) {
-                1 => self.group::<1>(first, rows, lanes, out),
-                2 => self.group::<2>(first, rows, lanes, out),
-                _ => self.group::<4>(first, rows, lanes, out),
+    pub(super) fn batch(&self, first: &First, sums: &[i32x8], room: &mut [f32x8], out: &mut [f32]) {
+        let group = 4 * LANES;
+        for (rows, out) in sums.chunks(group * self.width).zip(out.chunks_mut(group * self.outputs)) {
+            match (rows.len() / self.width).div_ceil(LANES) {
+                1 => self.group::<1>(first, rows, room, out),
+                2 => self.group::<2>(first, rows, room, out),
+                _ => self.group::<4>(first, rows, room, out),
             }
-            at += rows.len();
-            done += out.len();
-            rest -= n;
         }
     }
 
-    fn group<const V: usize>(&self, first: &First, rows: &[i32], lanes: &mut [f32], out: &mut [f32]) {
-        let stride = V * LANES;
-        let (z, y) = lanes.split_at_mut(self.width * stride);
+    fn group<const V: usize>(&self, first: &First, rows: &[i32x8], room: &mut [f32x8], out: &mut [f32]) {
+        let (z, y) = room.split_at_mut(self.width * LANES * V);
         for v in 0..V {
-            let start = (v * LANES * first.width()).min(rows.len());
-            for at in (0..self.width).step_by(LANES) {
-                let block = first.transposed(&rows[start..], at);
-                for (k, b) in block.into_iter().enumerate() {
-                    store(b, &mut z[(at + k) * stride + v * LANES..]);
+            let start = (v * LANES * self.width).min(rows.len());
+            for r in 0..self.width {
+                for (k, b) in first.transposed(&rows[start..], r).into_iter().enumerate() {
+                    z[(r * LANES + k) * V + v] = b;
                 }
             }
         }
         for run in &self.runs {
             for p in run.start..run.end {
                 let total = self.receive::<V>(p, run.level, z, y);
-                let y = &mut y[p * stride..][..stride];
-                for (v, t) in total.into_iter().enumerate() {
-                    store(run.act.lanes(t), &mut y[v * LANES..]);
+                for (y, t) in y[p * V..][..V].iter_mut().zip(total) {
+                    *y = run.act.lanes(t);
                 }
             }
         }
@@ -345,16 +377,12 @@ impl Chain {
 
     /// The sum at place `p`, of the first layer and all units before `end`.
     #[inline(always)]
-    fn receive<const V: usize>(&self, p: usize, end: usize, z: &[f32], y: &[f32]) -> [f32x8; V] {
-        let stride = V * LANES;
-        let mut total = [f32x8::ZERO; V];
-        for (v, t) in total.iter_mut().enumerate() {
-            *t = load(&z[p * stride + v * LANES..]);
-        }
-        let weights = &self.up[p * padded(self.units)..][..end];
-        for (w, y) in weights.iter().zip(y.chunks_exact(stride)) {
-            for (v, t) in total.iter_mut().enumerate() {
-                *t += f32x8::splat(*w) * load(&y[v * LANES..]);
+    fn receive<const V: usize>(&self, p: usize, end: usize, z: &[f32x8], y: &[f32x8]) -> [f32x8; V] {
+        let mut total: [f32x8; V] = z[p * V..][..V].try_into().expect("as many");
+        let weights = &self.up[p * self.units..][..end];
+        for (w, y) in weights.iter().zip(y.chunks_exact(V)) {
+            for (t, y) in total.iter_mut().zip(y) {
+                *t += f32x8::splat(*w) * *y;
             }
         }
         total
@@ -363,7 +391,7 @@ impl Chain {
     fn plain(&self, z: Vec<f32>) -> Vec<f32> {
         let mut y = vec![0.0; self.units];
         let total = |p: usize, end: usize, y: &[f32]| {
-            (0..end).fold(z[p], |total, from| total + self.up[p * padded(self.units) + from] * y[from])
+            (0..end).fold(z[p], |total, from| total + self.up[p * self.units + from] * y[from])
         };
         for run in &self.runs {
             for p in run.start..run.end {

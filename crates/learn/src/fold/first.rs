@@ -3,19 +3,20 @@
 //! Unit j keeps its weights as round(w·2^s), with s the largest for which the sum of all |w| of that unit stays below
 //! 2^30: no sum can overflow, and the grid is 2^-30 of the largest possible sum, finer than an `f32` of that size.
 
+use crate::Act;
 use crate::encode::{Actions, Encoder};
-use crate::lanes::{LANES, load, load_int, padded, store};
+use crate::lanes::LANES;
 use ludex_core::{Fact, Move};
 use wide::{f32x8, i32x8};
 
 /// Integer columns and how to read facts as columns.
 #[derive(Clone, Debug)]
 pub(super) struct First {
-    width: usize, // padded
-    columns: Vec<i32>,
-    bias: Vec<i32>,
-    unscale: Vec<f32>,
-    maps: Vec<Vec<u32>>, // for each view, the column of a fact
+    width: usize,        // registers for all units
+    columns: Vec<i32x8>, // registers, not numbers, so that no load crosses a cache line
+    bias: Vec<i32x8>,
+    unscale: Vec<f32x8>,
+    maps: Vec<Vec<u32>>, // for each view, where the column of a fact begins
     moves_at: usize,     // where the columns of moves begin, if moves are inputs
 }
 
@@ -26,34 +27,36 @@ impl First {
         let units = bias.len();
         let facts = encoder.fact_count();
         let count = columns.len() / units;
-        let width = padded(units);
+        let width = units.div_ceil(LANES);
         let scale: Vec<f64> = (0..units)
             .map(|j| {
                 let most = bias[j].abs() + (0..count).map(|k| columns[k * units + j].abs()).sum::<f64>();
                 if most > 0.0 { (30.0 - most.log2()).floor().clamp(-90.0, 90.0).exp2() } else { 1.0 }
             })
             .collect();
-        let grid = |value: f64, j: usize| (value * scale[j]).round() as i32;
+        let grid = |column: &[f64], j: usize| column.get(j).map_or(0, |w| (w * scale[j]).round() as i32);
+        let row = |column: &[f64]| -> Vec<i32x8> {
+            let register = |r: usize| i32x8::new(std::array::from_fn(|l| grid(column, r * LANES + l)));
+            (0..width).map(register).collect()
+        };
+        let unscale = |j: usize| scale.get(j).map_or(1.0, |s| (1.0 / s) as f32);
         let mut first = First {
             width,
-            columns: vec![0; count * width],
-            bias: vec![0; width],
-            unscale: vec![1.0; width],
-            maps: vec![(0..facts as u32).collect()],
+            columns: columns.chunks_exact(units).flat_map(row).collect(),
+            bias: row(&bias),
+            unscale: (0..width).map(|r| f32x8::new(std::array::from_fn(|l| unscale(r * LANES + l)))).collect(),
+            maps: vec![],
             moves_at: facts,
         };
-        for j in 0..units {
-            first.unscale[j] = (1.0 / scale[j]) as f32;
-            first.bias[j] = grid(bias[j], j);
-            for k in 0..count {
-                first.columns[k * width + j] = grid(columns[k * units + j], j);
-            }
-        }
-        first.maps.extend(encoder.mirror().map(|m| m.facts.iter().map(|f| f.0).collect()));
+        // Crossed with moves, the columns of a fact are as many as there are moves.
+        let per_fact = if let Actions::Crossed { moves } = encoder.actions() { moves } else { 1 };
+        let begin = |f: u32| f * (per_fact * width) as u32;
+        first.maps.push((0..facts as u32).map(begin).collect());
+        first.maps.extend(encoder.mirror().map(|m| m.facts.iter().map(|f| begin(f.0)).collect()));
         first
     }
 
-    /// Units, rounded up to whole registers.
+    /// Registers for all units.
     pub(super) fn width(&self) -> usize {
         self.width
     }
@@ -64,37 +67,48 @@ impl First {
     }
 
     /// The sums of no facts at all.
-    pub(super) fn bias(&self) -> &[i32] {
+    pub(super) fn bias(&self) -> &[i32x8] {
         &self.bias
     }
 
-    fn column(&self, k: usize) -> &[i32] {
-        &self.columns[k * self.width..][..self.width]
+    fn column(&self, begin: u32) -> &[i32x8] {
+        &self.columns[begin as usize..][..self.width]
     }
 
-    pub(super) fn move_column(&self, m: Move) -> &[i32] {
-        self.column(self.moves_at + m.index())
+    fn fact_column(&self, view: usize, f: Fact) -> &[i32x8] {
+        self.column(self.maps[view][f.index()])
+    }
+
+    fn move_column(&self, m: Move) -> &[i32x8] {
+        self.column(((self.moves_at + m.index()) * self.width) as u32)
     }
 
     /// `sums` becomes `from` plus the columns of these facts.
-    pub(super) fn sum(&self, view: usize, facts: &[Fact], from: &[i32], sums: &mut [i32]) {
+    pub(super) fn sum(&self, view: usize, facts: &[Fact], from: &[i32x8], sums: &mut [i32x8]) {
         let map = &self.maps[view][..];
         self.accumulate(from, sums, facts.iter().map(|f| map[f.index()] as usize));
     }
 
-    /// As [`First::sum`] with fact f and move m at column f·stride + m.
-    pub(super) fn sum_crossed(&self, view: usize, facts: &[Fact], m: Move, stride: usize, sums: &mut [i32]) {
-        let map = &self.maps[view][..];
-        self.accumulate(&self.bias, sums, facts.iter().map(|f| map[f.index()] as usize * stride + m.index()));
+    /// As [`First::sum`] with the columns of pairs of fact and move.
+    pub(super) fn sum_crossed(&self, view: usize, facts: &[Fact], m: Move, sums: &mut [i32x8]) {
+        let (map, of_move) = (&self.maps[view][..], m.index() * self.width);
+        self.accumulate(&self.bias, sums, facts.iter().map(|f| map[f.index()] as usize + of_move));
     }
 
     /// Runs over the columns once per block of registers, so that a block's sums never leave them.
     #[inline(always)]
-    fn accumulate(&self, from: &[i32], sums: &mut [i32], columns: impl Iterator<Item = usize> + Clone) {
+    fn accumulate(&self, from: &[i32x8], sums: &mut [i32x8], columns: impl Iterator<Item = usize> + Clone) {
         let mut at = 0;
         while at < self.width {
-            let blocks = ((self.width - at) / LANES).min(8);
+            // Fourteen of the sixteen registers of x86-64-v3 hold sums.
+            let blocks = (self.width - at).min(14);
             match blocks {
+                14 => self.block::<14>(at, from, sums, columns.clone()),
+                13 => self.block::<13>(at, from, sums, columns.clone()),
+                12 => self.block::<12>(at, from, sums, columns.clone()),
+                11 => self.block::<11>(at, from, sums, columns.clone()),
+                10 => self.block::<10>(at, from, sums, columns.clone()),
+                9 => self.block::<9>(at, from, sums, columns.clone()),
                 8 => self.block::<8>(at, from, sums, columns.clone()),
                 7 => self.block::<7>(at, from, sums, columns.clone()),
                 6 => self.block::<6>(at, from, sums, columns.clone()),
@@ -104,80 +118,95 @@ impl First {
                 2 => self.block::<2>(at, from, sums, columns.clone()),
                 _ => self.block::<1>(at, from, sums, columns.clone()),
             }
-            at += blocks * LANES;
+            at += blocks;
         }
     }
 
     #[inline(always)]
-    fn block<const N: usize>(&self, at: usize, from: &[i32], sums: &mut [i32], columns: impl Iterator<Item = usize>) {
-        let mut total = [i32x8::ZERO; N];
-        for (k, t) in total.iter_mut().enumerate() {
-            *t = load_int(&from[at + k * LANES..]);
-        }
-        for column in columns {
-            let column = &self.columns[column * self.width + at..][..N * LANES];
+    fn block<const N: usize>(
+        &self,
+        at: usize,
+        from: &[i32x8],
+        sums: &mut [i32x8],
+        columns: impl Iterator<Item = usize>,
+    ) {
+        let mut total: [i32x8; N] = from[at..at + N].try_into().expect("as many");
+        let all = &self.columns[at..];
+        for begin in columns {
+            let column = &all[begin..begin + N];
             for (k, t) in total.iter_mut().enumerate() {
-                *t += load_int(&column[k * LANES..]);
+                *t += column[k];
             }
         }
-        for (k, t) in total.iter().enumerate() {
-            sums[at + k * LANES..][..LANES].copy_from_slice(&t.to_array());
-        }
+        sums[at..at + N].copy_from_slice(&total);
     }
 
     /// Adds the columns of these facts.
-    pub(super) fn add(&self, view: usize, facts: &[Fact], sums: &mut [i32]) {
-        for f in facts {
-            let column = self.column(self.maps[view][f.index()] as usize);
-            sums.iter_mut().zip(column).for_each(|(s, c)| *s = s.wrapping_add(*c));
-        }
+    pub(super) fn add(&self, view: usize, facts: &[Fact], sums: &mut [i32x8]) {
+        facts.iter().for_each(|&f| plus(sums, self.fact_column(view, f)));
     }
 
     /// Takes the columns of these facts away.
-    pub(super) fn remove(&self, view: usize, facts: &[Fact], sums: &mut [i32]) {
-        for f in facts {
-            let column = self.column(self.maps[view][f.index()] as usize);
-            sums.iter_mut().zip(column).for_each(|(s, c)| *s = s.wrapping_sub(*c));
-        }
+    pub(super) fn remove(&self, view: usize, facts: &[Fact], sums: &mut [i32x8]) {
+        facts.iter().for_each(|&f| minus(sums, self.fact_column(view, f)));
+    }
+
+    /// Adds the column of a move.
+    pub(super) fn add_move(&self, m: Move, sums: &mut [i32x8]) {
+        plus(sums, self.move_column(m));
+    }
+
+    /// Takes the column of a move away.
+    pub(super) fn remove_move(&self, m: Move, sums: &mut [i32x8]) {
+        minus(sums, self.move_column(m));
     }
 
     /// Integer sums as numbers.
-    #[inline]
-    pub(super) fn floats(&self, sums: &[i32], z: &mut [f32]) {
-        for ((s, u), z) in sums.chunks_exact(LANES).zip(self.unscale.chunks_exact(LANES)).zip(z.chunks_exact_mut(LANES))
-        {
-            store(f32x8::from_i32x8(load_int(s)) * load(u), z);
-        }
-    }
-
-    /// The sums plus one more column, as numbers.
-    pub(super) fn floats_with(&self, sums: &[i32], column: &[i32], z: &mut [f32]) {
-        let both = sums.chunks_exact(LANES).zip(column.chunks_exact(LANES));
-        for (((s, c), u), z) in both.zip(self.unscale.chunks_exact(LANES)).zip(z.chunks_exact_mut(LANES)) {
-            store(f32x8::from_i32x8(load_int(s) + load_int(c)) * load(u), z);
-        }
-    }
-
-    /// Eight states by eight units from `at` on, transposed: one register per unit. Missing states are zero.
     #[inline(always)]
-    pub(super) fn transposed(&self, rows: &[i32], at: usize) -> [f32x8; LANES] {
-        let unscale = load(&self.unscale[at..]);
+    pub(super) fn floats(&self, sums: &[i32x8], z: &mut [f32x8]) {
+        for ((s, u), z) in sums.iter().zip(&self.unscale).zip(z) {
+            *z = f32x8::from_i32x8(*s) * *u;
+        }
+    }
+
+    /// Integer sums as activations.
+    #[inline(always)]
+    pub(super) fn activations(&self, act: Act, sums: &[i32x8], y: &mut [f32x8]) {
+        for ((s, u), y) in sums.iter().zip(&self.unscale).zip(y) {
+            *y = act.lanes(f32x8::from_i32x8(*s) * *u);
+        }
+    }
+
+    /// Register `r` of eight states, transposed: one register per unit. Missing states are zero.
+    #[inline(always)]
+    pub(super) fn transposed(&self, rows: &[i32x8], r: usize) -> [f32x8; LANES] {
         let mut block = [f32x8::ZERO; LANES];
         for (b, row) in block.iter_mut().zip(rows.chunks_exact(self.width)) {
-            *b = f32x8::from_i32x8(load_int(&row[at..])) * unscale;
+            *b = f32x8::from_i32x8(row[r]) * self.unscale[r];
         }
         f32x8::transpose(block)
     }
 
     /// The oracle: sums in plain loops.
     pub(super) fn plain(&self, view: usize, facts: &[Fact]) -> Vec<f32> {
-        (0..self.width)
+        (0..self.width * LANES)
             .map(|j| {
-                let columns = facts.iter().map(|f| self.columns[self.maps[view][f.index()] as usize * self.width + j]);
-                (self.bias[j] + columns.sum::<i32>()) as f32 * self.unscale[j]
+                let lane = |row: &[i32x8]| row[j / LANES].to_array()[j % LANES];
+                let sum = lane(&self.bias) + facts.iter().map(|&f| lane(self.fact_column(view, f))).sum::<i32>();
+                sum as f32 * self.unscale[j / LANES].to_array()[j % LANES]
             })
             .collect()
     }
+}
+
+#[inline(always)]
+fn plus(sums: &mut [i32x8], column: &[i32x8]) {
+    sums.iter_mut().zip(column).for_each(|(s, c)| *s += *c);
+}
+
+#[inline(always)]
+fn minus(sums: &mut [i32x8], column: &[i32x8]) {
+    sums.iter_mut().zip(column).for_each(|(s, c)| *s -= *c);
 }
 
 /// One column of weights per fact (and per move, or per pair of both), and the bias, with the encoder's codes folded in.

@@ -17,10 +17,12 @@ mod body;
 mod first;
 
 use crate::head::softmax;
+use crate::lanes::LANES;
 use crate::{Actions, Encoder, Error, Head, Link, Net};
 use body::Body;
 use first::First;
 use ludex_core::{Fact, Move, Payoffs, Player};
+use wide::{f32x8, i32x8};
 
 /// A net with its encoder, ready for search. Cheap to share between threads; made by [`crate::Model::fold`].
 #[derive(Clone, Debug)]
@@ -36,25 +38,25 @@ pub struct Folded {
 /// Buffers for one evaluation at a time.
 #[derive(Clone, Debug)]
 pub struct Scratch {
-    sums: Vec<i32>,
-    z: Vec<f32>,
-    y: Vec<f32>,
+    sums: Vec<i32x8>,
+    z: Vec<f32x8>,
+    y: Vec<f32x8>,
     out: Vec<f32>,
 }
 
 /// First-layer sums along a line of play.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Line {
-    sums: Vec<i32>, // one view after the other
+    sums: Vec<i32x8>, // one view after the other
 }
 
 /// States waiting to be evaluated together.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    sums: Vec<i32>,
+    sums: Vec<i32x8>,
     movers: Vec<Player>,
     scratch: Scratch,
-    lanes: Vec<f32>,
+    room: Vec<f32x8>,
 }
 
 /// The first layer with the encoder folded in: weights by column, bias, and the order of a cascade's units.
@@ -116,18 +118,19 @@ impl Folded {
     pub fn scratch(&self) -> Scratch {
         let wide = self.body.widest().max(self.first.width());
         Scratch {
-            sums: vec![0; self.first.width()],
-            z: vec![0.0; wide],
-            y: vec![0.0; wide],
+            sums: vec![i32x8::ZERO; self.first.width()],
+            z: vec![f32x8::ZERO; wide],
+            y: vec![f32x8::ZERO; wide],
             out: vec![0.0; self.outputs],
         }
     }
 
     /// The outputs for one state.
     pub fn forward(&self, facts: &[Fact], mover: Player, scratch: &mut Scratch, out: &mut [f32]) {
-        self.first.sum(self.view(mover), facts, self.first.bias(), &mut scratch.sums);
-        self.first.floats(&scratch.sums, &mut scratch.z);
-        self.conclude(mover, scratch, out);
+        let Scratch { sums, z, y, out: raw } = scratch;
+        self.first.sum(self.view(mover), facts, self.first.bias(), sums);
+        self.body.run(&self.first, sums, z, y);
+        self.conclude(mover, z, raw, out);
     }
 
     /// What the outputs promise each player; `None` if the head has no value.
@@ -145,43 +148,41 @@ impl Folded {
         let view = self.view(mover);
         let turned = self.encoder.mirror().filter(|_| view == 1);
         let seen = |m: Move| turned.map_or(m, |mirror| mirror.moves[m.index()]);
-        match self.encoder.actions() {
-            Actions::None => {
-                self.first.sum(view, facts, self.first.bias(), &mut s.sums);
-                self.first.floats(&s.sums, &mut s.z);
-                self.body.run(&mut s.z, &mut s.y, &mut s.out);
-                scores.iter_mut().zip(moves).for_each(|(score, &m)| *score = s.out[seen(m).index()]);
-                match self.link {
-                    Link::Each(_) => self.link.apply(scores),
-                    Link::Softmax | Link::SoftmaxAnd(_) => softmax(scores),
-                }
+        let Scratch { sums, z, y, out } = s;
+        if self.encoder.actions() == Actions::None {
+            self.first.sum(view, facts, self.first.bias(), sums);
+            self.body.run(&self.first, sums, z, y);
+            spill(z, out);
+            scores.iter_mut().zip(moves).for_each(|(score, &m)| *score = out[seen(m).index()]);
+            match self.link {
+                Link::Each(_) => self.link.apply(scores),
+                Link::Softmax | Link::SoftmaxAnd(_) => softmax(scores),
             }
-            Actions::Beside { .. } => {
-                let mut line = std::mem::take(&mut s.sums);
-                self.first.sum(view, facts, self.first.bias(), &mut line);
-                for (score, &m) in scores.iter_mut().zip(moves) {
-                    self.first.floats_with(&line, self.first.move_column(seen(m)), &mut s.z);
-                    self.body.run(&mut s.z, &mut s.y, &mut s.out);
-                    self.link.apply(&mut s.out);
-                    *score = s.out[0];
-                }
-                s.sums = line;
+            return;
+        }
+        let beside = matches!(self.encoder.actions(), Actions::Beside { .. });
+        if beside {
+            self.first.sum(view, facts, self.first.bias(), sums);
+        }
+        for (score, &m) in scores.iter_mut().zip(moves) {
+            if beside {
+                self.first.add_move(seen(m), sums);
+            } else {
+                self.first.sum_crossed(view, facts, seen(m), sums);
             }
-            Actions::Crossed { moves: stride } => {
-                for (score, &m) in scores.iter_mut().zip(moves) {
-                    self.first.sum_crossed(view, facts, seen(m), stride, &mut s.sums);
-                    self.first.floats(&s.sums, &mut s.z);
-                    self.body.run(&mut s.z, &mut s.y, &mut s.out);
-                    self.link.apply(&mut s.out);
-                    *score = s.out[0];
-                }
+            self.body.run(&self.first, sums, z, y);
+            spill(z, out);
+            self.link.apply(out);
+            *score = out[0];
+            if beside {
+                self.first.remove_move(seen(m), sums);
             }
         }
     }
 
     /// Sums for a line of play; [`Folded::start`] fills them.
     pub fn line(&self) -> Line {
-        Line { sums: vec![0; self.first.width() * self.first.views()] }
+        Line { sums: vec![i32x8::ZERO; self.first.width() * self.first.views()] }
     }
 
     /// Begins a line at the state with these facts.
@@ -202,13 +203,14 @@ impl Folded {
     /// The outputs for the state at the end of a line.
     pub fn finish(&self, line: &Line, mover: Player, scratch: &mut Scratch, out: &mut [f32]) {
         let (view, width) = (self.view(mover), self.first.width());
-        self.first.floats(&line.sums[view * width..][..width], &mut scratch.z);
-        self.conclude(mover, scratch, out);
+        let Scratch { z, y, out: raw, .. } = scratch;
+        self.body.run(&self.first, &line.sums[view * width..][..width], z, y);
+        self.conclude(mover, z, raw, out);
     }
 
     /// An empty batch that fits this net; it grows to the largest number of states it has held, then never again.
     pub fn batch(&self) -> Batch {
-        Batch { sums: vec![], movers: vec![], scratch: self.scratch(), lanes: self.body.lanes(self.first.width()) }
+        Batch { sums: vec![], movers: vec![], scratch: self.scratch(), room: vec![f32x8::ZERO; self.body.room()] }
     }
 
     /// Adds a state.
@@ -225,11 +227,11 @@ impl Folded {
         self.first.remove(view, off, row);
     }
 
-    fn grow<'a>(&self, batch: &'a mut Batch, mover: Player) -> &'a mut [i32] {
+    fn grow<'a>(&self, batch: &'a mut Batch, mover: Player) -> &'a mut [i32x8] {
         let start = batch.movers.len() * self.first.width();
         batch.movers.push(mover);
         if batch.sums.len() < start + self.first.width() {
-            batch.sums.resize(start + self.first.width(), 0);
+            batch.sums.resize(start + self.first.width(), i32x8::ZERO);
         }
         &mut batch.sums[start..][..self.first.width()]
     }
@@ -243,7 +245,7 @@ impl Folded {
         assert_eq!(out.len(), n * self.outputs, "room for the outputs of each state");
         match &self.body {
             Body::Chain(chain) => {
-                chain.batch(&self.first, &batch.sums[..n * width], &mut batch.lanes, out);
+                chain.batch(&self.first, &batch.sums[..n * width], &mut batch.room, out);
                 for (out, &mover) in out.chunks_exact_mut(self.outputs).zip(&batch.movers) {
                     batch.scratch.out.copy_from_slice(out);
                     self.output(mover, &mut batch.scratch.out, out);
@@ -253,8 +255,9 @@ impl Folded {
                 for ((out, &mover), sums) in
                     out.chunks_exact_mut(self.outputs).zip(&batch.movers).zip(batch.sums.chunks_exact(width))
                 {
-                    self.first.floats(sums, &mut batch.scratch.z);
-                    self.conclude(mover, &mut batch.scratch, out);
+                    let Scratch { z, y, out: raw, .. } = &mut batch.scratch;
+                    self.body.run(&self.first, sums, z, y);
+                    self.conclude(mover, z, raw, out);
                 }
             }
         }
@@ -274,17 +277,31 @@ impl Folded {
         (self.encoder.mirror().is_some() && mover == Player(1)) as usize
     }
 
-    fn conclude(&self, mover: Player, s: &mut Scratch, out: &mut [f32]) {
-        self.body.run(&mut s.z, &mut s.y, &mut s.out);
-        self.output(mover, &mut s.out, out);
+    /// From the outputs' sums to the outputs; without leaving the registers in the usual case.
+    #[inline(always)]
+    fn conclude(&self, mover: Player, z: &[f32x8], raw: &mut [f32], out: &mut [f32]) {
+        match self.link {
+            Link::Each(act) if self.outputs <= LANES && !self.moved(mover) => {
+                out.copy_from_slice(&act.lanes(z[0]).as_array()[..self.outputs]);
+            }
+            _ => {
+                spill(z, raw);
+                self.output(mover, raw, out);
+            }
+        }
+    }
+
+    /// Whether outputs are moves seen by the other player.
+    fn moved(&self, mover: Player) -> bool {
+        let moves = matches!(self.head, Head::MoveScores { .. } | Head::PolicyValue { .. }) && self.outputs > 1;
+        moves && self.view(mover) == 1
     }
 
     /// Sums to outputs, back in the order of the real moves.
     #[inline]
     fn output(&self, mover: Player, raw: &mut [f32], out: &mut [f32]) {
         self.link.apply(raw);
-        let moves = matches!(self.head, Head::MoveScores { .. } | Head::PolicyValue { .. }) && self.outputs > 1;
-        match self.encoder.mirror().filter(|_| moves && mover == Player(1)) {
+        match self.encoder.mirror().filter(|_| self.moved(mover)) {
             Some(mirror) => {
                 mirror.moves.iter().zip(out.iter_mut()).for_each(|(m, out)| *out = raw[m.index()]);
                 let rest = mirror.moves.len();
@@ -293,4 +310,10 @@ impl Folded {
             None => out.copy_from_slice(raw),
         }
     }
+}
+
+/// Registers as numbers.
+#[inline(always)]
+fn spill(z: &[f32x8], out: &mut [f32]) {
+    out.chunks_mut(LANES).zip(z).for_each(|(out, z)| out.copy_from_slice(&z.as_array()[..out.len()]));
 }

@@ -200,7 +200,11 @@ impl MlpLearner {
         let part = &mut parts[0];
         part.clear(self.params.len(), &self.sizes);
         self.example(row, |o| Some(targets[o]), part);
-        self.apply(part, 1);
+        self.finish(part, 1);
+        if matches!(self.memory, Memory::Rprop(_)) {
+            part.error += self.decay(1); // the only one who looks at it
+        }
+        self.memory.step(&self.config.optimiser, self.epoch, &mut self.params, &part.gradient, part.error);
         self.parts = parts;
     }
 
@@ -304,6 +308,7 @@ impl MlpLearner {
         let mut first = parts.remove(0);
         self.parts = parts;
         self.finish(&mut first, batch.len());
+        first.error += self.decay(batch.len());
         first
     }
 
@@ -311,23 +316,27 @@ impl MlpLearner {
     fn finish(&self, part: &mut Part, n: usize) {
         let n = n.max(1) as f64;
         let mut at = 0;
-        let mut squares = 0.0;
         for w in self.sizes.windows(2) {
-            let weights = at..at + w[0] * w[1];
-            at += w[0] * w[1] + w[1];
-            if self.config.l2 > 0.0 {
-                let params = &self.params[weights.clone()];
-                axpy(self.config.l2, params, &mut part.gradient[weights]);
-                squares += dot64(params, params);
+            let (weights, bias) = (at..at + w[0] * w[1], at + w[0] * w[1]..at + w[0] * w[1] + w[1]);
+            at = bias.end;
+            for (g, p) in part.gradient[weights.clone()].iter_mut().zip(&self.params[weights]) {
+                *g = (*g + self.config.l2 * p) / n;
             }
+            part.gradient[bias].iter_mut().for_each(|g| *g /= n);
         }
-        part.gradient.iter_mut().for_each(|g| *g /= n);
-        part.error = (part.error + 0.5 * self.config.l2 * squares) / n;
+        part.error /= n;
     }
 
-    fn apply(&mut self, part: &mut Part, n: usize) {
-        self.finish(part, n);
-        self.memory.step(&self.config.optimiser, self.epoch, &mut self.params, &part.gradient, part.error);
+    /// What the weight decay adds to the error of a batch of n.
+    fn decay(&self, n: usize) -> f64 {
+        let mut at = 0;
+        let mut squares = 0.0;
+        for w in self.sizes.windows(2) {
+            let weights = &self.params[at..at + w[0] * w[1]];
+            squares += dot64(weights, weights);
+            at += (w[0] + 1) * w[1];
+        }
+        0.5 * self.config.l2 * squares / n.max(1) as f64
     }
 
     /// Where layer `k` begins in the parameters.

@@ -195,7 +195,7 @@ fn reduce(x: f32x8) -> (f32x8, f32x8) {
 fn sin(x: f32x8) -> f32x8 {
     let (r, sign) = reduce(x);
     let u = r * r;
-    let p = poly(u, [2.599_751_7e-6, -0.000_198_064_79, 0.008_333_015, -0.166_666_57, 1.0]);
+    let p = poly(u, [2.599_751_7e-6, -0.000_198_064_8, 0.008_333_015, -0.166_666_57, 1.0]);
     sign * r * p
 }
 
@@ -203,7 +203,7 @@ fn sin(x: f32x8) -> f32x8 {
 fn cos(x: f32x8) -> f32x8 {
     let (r, sign) = reduce(x);
     let u = r * r;
-    sign * poly(u, [-2.607_421_8e-7, 2.476_173e-5, -0.001_388_840_03, 0.041_666_642, -0.5, 1.0])
+    sign * poly(u, [-2.607_421_8e-7, 2.476_173e-5, -0.001_388_84, 0.041_666_64, -0.5, 1.0])
 }
 
 /// e^x in `f64`: 2^n times the Taylor series on |r| <= ln 2 / 2, to 1e-15 of the value. Plain arithmetic, so that a loop

@@ -96,7 +96,7 @@ fn mlp_with_nesterov_momentum_follows() {
         hidden: vec![30],
         act: Act::Tanh,
         optimiser: Optimiser::Sgd { rate, momentum: 0.9, nesterov: true },
-        batch: 16,
+        batch: 4,
         shuffle: false,
         ..MlpConfig::default()
     };
@@ -111,7 +111,7 @@ fn classifier_with_cross_entropy_follows() {
         act: Act::Logistic,
         link: Link::Softmax,
         loss: Loss::CrossEntropy,
-        batch: 8,
+        batch: 4,
         shuffle: false,
         ..MlpConfig::default()
     };

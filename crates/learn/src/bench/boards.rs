@@ -32,7 +32,8 @@ pub fn boards(examples: usize, seed: u64) -> Data {
         let cells: [i32; 64] = std::array::from_fn(|_| rng.below(3) as i32 - 1);
         let active: Vec<u32> = cells.iter().enumerate().map(|(i, &s)| 3 * i as u32 + (s + 1) as u32).collect();
         let balance = |line: &[usize]| line.iter().map(|&i| cells[i]).sum::<i32>() as f64;
-        let shape = |k: usize, b: f64| if k % 2 == 0 { (b.abs() - 2.5).tanh() } else { (2.0 * (b - 2.0)).tanh() };
+        let shape =
+            |k: usize, b: f64| if k.is_multiple_of(2) { (b.abs() - 2.5).tanh() } else { (2.0 * (b - 2.0)).tanh() };
         let by_line: f64 = (0..lines.len()).map(|k| line_weights[k] * shape(k, balance(&lines[k]))).sum();
         let same = |(a, b): (usize, usize)| if cells[a] == cells[b] { cells[a] as f64 } else { 0.0 };
         let by_pair: f64 = pairs.iter().zip(&pair_weights).map(|(&p, w)| w * same(p)).sum();

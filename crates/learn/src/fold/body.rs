@@ -310,11 +310,10 @@ impl Chain {
                 continue;
             }
             // Registers that other runs share are taken as a whole; only this run's lanes are kept.
-            for r in run.start / LANES..run.end.div_ceil(LANES) {
-                let new = run.act.lanes(z[r]).to_array();
-                for k in (r * LANES).max(run.start)..((r + 1) * LANES).min(run.end) {
-                    set(y, k, new[k % LANES]);
-                }
+            let first = run.start / LANES;
+            for (r, z) in z[first..run.end.div_ceil(LANES)].iter().enumerate() {
+                let (new, at) = (run.act.lanes(*z).to_array(), (first + r) * LANES);
+                (at.max(run.start)..(at + LANES).min(run.end)).for_each(|k| set(y, k, new[k % LANES]));
             }
             if run.close {
                 for from in run.level..run.end {

@@ -16,8 +16,9 @@ pub(super) struct First {
     columns: Vec<i32x8>, // registers, not numbers, so that no load crosses a cache line
     bias: Vec<i32x8>,
     unscale: Vec<f32x8>,
-    maps: Vec<Vec<u32>>, // for each view, where the column of a fact begins
-    moves_at: usize,     // where the columns of moves begin, if moves are inputs
+    mirror: Option<Vec<u32>>, // for the second view, the column of a fact
+    per_fact: usize,          // columns of a fact: 1, or one for each move
+    moves_at: usize,          // where the columns of moves begin, if moves are inputs
 }
 
 impl First {
@@ -40,20 +41,15 @@ impl First {
             (0..width).map(register).collect()
         };
         let unscale = |j: usize| scale.get(j).map_or(1.0, |s| (1.0 / s) as f32);
-        let mut first = First {
+        First {
             width,
             columns: columns.chunks_exact(units).flat_map(row).collect(),
             bias: row(&bias),
             unscale: (0..width).map(|r| f32x8::new(std::array::from_fn(|l| unscale(r * LANES + l)))).collect(),
-            maps: vec![],
+            mirror: encoder.mirror().map(|m| m.facts.iter().map(|f| f.0).collect()),
+            per_fact: if let Actions::Crossed { moves } = encoder.actions() { moves } else { 1 },
             moves_at: facts,
-        };
-        // Crossed with moves, the columns of a fact are as many as there are moves.
-        let per_fact = if let Actions::Crossed { moves } = encoder.actions() { moves } else { 1 };
-        let begin = |f: u32| f * (per_fact * width) as u32;
-        first.maps.push((0..facts as u32).map(begin).collect());
-        first.maps.extend(encoder.mirror().map(|m| m.facts.iter().map(|f| begin(f.0)).collect()));
-        first
+        }
     }
 
     /// Registers for all units.
@@ -63,7 +59,7 @@ impl First {
 
     /// 1, or 2 if each mover sees the facts in another way.
     pub(super) fn views(&self) -> usize {
-        self.maps.len()
+        1 + self.mirror.is_some() as usize
     }
 
     /// The sums of no facts at all.
@@ -71,74 +67,78 @@ impl First {
         &self.bias
     }
 
-    fn column(&self, begin: u32) -> &[i32x8] {
-        &self.columns[begin as usize..][..self.width]
+    fn column(&self, k: usize) -> &[i32x8] {
+        &self.columns[k * self.width..][..self.width]
     }
 
     fn fact_column(&self, view: usize, f: Fact) -> &[i32x8] {
-        self.column(self.maps[view][f.index()])
+        self.column(self.seen(view, f))
     }
 
     fn move_column(&self, m: Move) -> &[i32x8] {
-        self.column(((self.moves_at + m.index()) * self.width) as u32)
+        self.column(self.moves_at + m.index())
+    }
+
+    #[inline(always)]
+    fn seen(&self, view: usize, f: Fact) -> usize {
+        match &self.mirror {
+            Some(mirror) if view == 1 => mirror[f.index()] as usize,
+            _ => f.index(),
+        }
     }
 
     /// `sums` becomes `from` plus the columns of these facts.
     pub(super) fn sum(&self, view: usize, facts: &[Fact], from: &[i32x8], sums: &mut [i32x8]) {
-        let map = &self.maps[view][..];
-        self.accumulate(from, sums, facts.iter().map(|f| map[f.index()] as usize));
+        match &self.mirror {
+            Some(mirror) if view == 1 => self.accumulate(from, sums, facts.iter().map(|f| mirror[f.index()] as usize)),
+            _ => self.accumulate(from, sums, facts.iter().map(|f| f.index())),
+        }
     }
 
     /// As [`First::sum`] with the columns of pairs of fact and move.
     pub(super) fn sum_crossed(&self, view: usize, facts: &[Fact], m: Move, sums: &mut [i32x8]) {
-        let (map, of_move) = (&self.maps[view][..], m.index() * self.width);
-        self.accumulate(&self.bias, sums, facts.iter().map(|f| map[f.index()] as usize + of_move));
+        let column = |&f: &Fact| self.seen(view, f) * self.per_fact + m.index();
+        self.accumulate(&self.bias, sums, facts.iter().map(column));
     }
 
-    /// Runs over the columns once per block of registers, so that a block's sums never leave them.
+    /// Adds up columns without sums leaving the registers: fourteen of the sixteen of x86-64-v3, in turn if need be.
     #[inline(always)]
     fn accumulate(&self, from: &[i32x8], sums: &mut [i32x8], columns: impl Iterator<Item = usize> + Clone) {
-        let mut at = 0;
-        while at < self.width {
-            // Fourteen of the sixteen registers of x86-64-v3 hold sums.
-            let blocks = (self.width - at).min(14);
-            match blocks {
-                14 => self.block::<14>(at, from, sums, columns.clone()),
-                13 => self.block::<13>(at, from, sums, columns.clone()),
-                12 => self.block::<12>(at, from, sums, columns.clone()),
-                11 => self.block::<11>(at, from, sums, columns.clone()),
-                10 => self.block::<10>(at, from, sums, columns.clone()),
-                9 => self.block::<9>(at, from, sums, columns.clone()),
-                8 => self.block::<8>(at, from, sums, columns.clone()),
-                7 => self.block::<7>(at, from, sums, columns.clone()),
-                6 => self.block::<6>(at, from, sums, columns.clone()),
-                5 => self.block::<5>(at, from, sums, columns.clone()),
-                4 => self.block::<4>(at, from, sums, columns.clone()),
-                3 => self.block::<3>(at, from, sums, columns.clone()),
-                2 => self.block::<2>(at, from, sums, columns.clone()),
-                _ => self.block::<1>(at, from, sums, columns.clone()),
+        match self.width {
+            1 => self.whole::<1>(from, sums, columns),
+            2 => self.whole::<2>(from, sums, columns),
+            3 => self.whole::<3>(from, sums, columns),
+            4 => self.whole::<4>(from, sums, columns),
+            5 => self.whole::<5>(from, sums, columns),
+            6 => self.whole::<6>(from, sums, columns),
+            7 => self.whole::<7>(from, sums, columns),
+            8 => self.whole::<8>(from, sums, columns),
+            9 => self.whole::<9>(from, sums, columns),
+            10 => self.whole::<10>(from, sums, columns),
+            11 => self.whole::<11>(from, sums, columns),
+            12 => self.whole::<12>(from, sums, columns),
+            13 => self.whole::<13>(from, sums, columns),
+            14 => self.whole::<14>(from, sums, columns),
+            _ => {
+                for at in (0..self.width).step_by(14) {
+                    let end = (at + 14).min(self.width);
+                    sums[at..end].copy_from_slice(&from[at..end]);
+                    columns.clone().for_each(|k| plus(&mut sums[at..end], &self.column(k)[at..end]));
+                }
             }
-            at += blocks;
         }
     }
 
     #[inline(always)]
-    fn block<const N: usize>(
-        &self,
-        at: usize,
-        from: &[i32x8],
-        sums: &mut [i32x8],
-        columns: impl Iterator<Item = usize>,
-    ) {
-        let mut total: [i32x8; N] = from[at..at + N].try_into().expect("as many");
-        let all = &self.columns[at..];
-        for begin in columns {
-            let column = &all[begin..begin + N];
-            for (k, t) in total.iter_mut().enumerate() {
-                *t += column[k];
+    fn whole<const N: usize>(&self, from: &[i32x8], sums: &mut [i32x8], columns: impl Iterator<Item = usize>) {
+        let all = self.columns.as_chunks::<N>().0;
+        let mut total: [i32x8; N] = from[..N].try_into().expect("as many");
+        for k in columns {
+            for (t, c) in total.iter_mut().zip(&all[k]) {
+                *t += *c;
             }
         }
-        sums[at..at + N].copy_from_slice(&total);
+        sums[..N].copy_from_slice(&total);
     }
 
     /// Adds the columns of these facts.

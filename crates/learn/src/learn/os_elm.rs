@@ -67,8 +67,8 @@ struct Sums {
 impl OsElm {
     /// Draws the hidden layer; all outputs are 0 until something is learned.
     pub fn new(config: OsElmConfig, inputs: usize, outputs: usize, seed: u64) -> Result<Self, Error> {
-        let good = config.hidden > 0 && config.bound > 0.0 && config.bound.is_finite() && config.ridge >= 0.0;
-        if !good || !(config.keep > 0.0 && config.keep <= 1.0) || outputs == 0 {
+        let bounds = config.bound > 0.0 && config.bound.is_finite() && config.ridge >= 0.0;
+        if !bounds || config.keep <= 0.0 || config.keep > 1.0 || config.hidden == 0 || outputs == 0 {
             return Err(Error::Config(format!("a setting out of range: {config:?}, {outputs} outputs")));
         }
         let hidden = Hidden::new(config.hidden, config.bound, inputs, &mut Rng::new(seed));

@@ -21,8 +21,8 @@ pub(super) struct Coded {
     /// Codes of one example lie together.
     pub codes: Vec<u8>,
     pub blocks: Vec<Block>,
-    /// All patterns of all blocks: their inputs and values that are not zero.
-    pub patterns: Vec<Vec<(u32, f32)>>,
+    /// All patterns of all blocks.
+    pub patterns: Vec<Pattern>,
     /// Inputs that are dense columns, and the columns.
     pub dense: Vec<(u32, Vec<f32>)>,
     pub live: Vec<f32>,
@@ -34,6 +34,12 @@ pub(super) struct Coded {
     /// The mean number of inputs that are not zero.
     pub active: f64,
 }
+
+/// A pattern: inputs and values that are not zero.
+pub(super) type Pattern = Vec<(u32, f32)>;
+
+/// A block in the making: the code of each place, and what the codes mean.
+type Draft = (Vec<u8>, Vec<Pattern>);
 
 /// Where a block's patterns begin.
 pub(super) struct Block {
@@ -76,8 +82,8 @@ impl Coded {
             example,
         };
 
-        let mut blocks: Vec<(Vec<u8>, Vec<Vec<(u32, f32)>>)> = Vec::new();
-        let mut current: Option<(Vec<u8>, Vec<Vec<(u32, f32)>>)> = None;
+        let mut blocks: Vec<Draft> = Vec::new();
+        let mut current: Option<Draft> = None;
         for (input, column) in columns.into_iter().enumerate() {
             let input = input as u32;
             let empty = || (vec![0; places], vec![vec![]]);
@@ -125,11 +131,7 @@ impl Coded {
 }
 
 /// A block with one more input, or `None` if it would have too many patterns.
-fn extend(
-    (codes, patterns): &(Vec<u8>, Vec<Vec<(u32, f32)>>),
-    input: u32,
-    column: &[(u32, f32)],
-) -> Option<(Vec<u8>, Vec<Vec<(u32, f32)>>)> {
+fn extend((codes, patterns): &Draft, input: u32, column: &[(u32, f32)]) -> Option<Draft> {
     let mut codes = codes.clone();
     let mut patterns = patterns.clone();
     let mut found: HashMap<(u8, u32), u8> = HashMap::new();

@@ -255,3 +255,24 @@ fn bad_settings_are_refused() {
     );
     assert!(CascadeLearner::new(base, &data, &Split { train: vec![900], ..split.clone() }, 1).is_err());
 }
+
+/// A seed means the same net on every machine that rounds as IEEE 754 says, with or without wide registers. The data are
+/// made without logarithms and sines, which are the system's.
+#[test]
+fn a_seed_means_the_same_forever() {
+    let mut rng = Rng::new(1);
+    let mut data = Data::new(60, 1);
+    for _ in 0..1000 {
+        let at: Vec<u32> = (0..60).filter(|_| rng.unit() < 0.4).collect();
+        let balance = at.iter().map(|&i| if i % 2 == 0 { 1i32 } else { -1 }).sum::<i32>().abs();
+        data.push(&at, &[(balance as f32 - 4.0) / 8.0 + (rng.unit() as f32 - 0.5) * 0.2]).unwrap();
+    }
+    let split = Split::random(1000, 0.2, 0.1, &mut rng);
+    let config = CascadeConfig { units: 5, acts: Act::ALL.to_vec(), candidates: 10, ..CascadeConfig::default() };
+    let mut learner = CascadeLearner::new(config, &data, &split, 1).unwrap();
+    learner.run();
+    let Net::Cascade(net) = learner.snapshot(5) else { panic!("a cascade") };
+    let weights = net.units.iter().flat_map(|u| &u.weights).chain(net.out.iter().flatten());
+    let signature = weights.fold(0u64, |hash, w| ludex_core::mix(hash ^ w.to_bits() as u64));
+    assert_eq!(signature, 5006689220574820480, "the signature has changed");
+}

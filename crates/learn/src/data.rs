@@ -1,4 +1,4 @@
-//! Examples: sparse inputs, targets, and how they are split.
+//! Examples: sparse inputs, targets, how they are split, and errors by split.
 //!
 //! A row lists the inputs that are not zero. Boards give rows of ones, kept without their values; the papers' own codes
 //! (0.25 / 0.5 / 0.75) keep theirs. A target may be unknown (a taken point in a ranking of moves): it then counts in no
@@ -6,6 +6,7 @@
 
 use crate::Error;
 use ludex_core::Rng;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// The inputs of one example that are not zero.
@@ -220,6 +221,17 @@ impl Split {
         }
         split
     }
+}
+
+/// The mean squared errors after an epoch (or an added neuron); an empty split has none.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Errors {
+    /// On what is learned from.
+    pub train: f64,
+    /// On what chooses.
+    pub validation: Option<f64>,
+    /// On what only reports.
+    pub test: Option<f64>,
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 
 use super::optim::{Memory, Optimiser};
 use crate::lanes::{axpy, dot64};
-use crate::{Act, Data, Error, Layer, Link, Mlp, Net, Row, Split};
+use crate::{Act, Data, Error, Errors, Layer, Link, Mlp, Net, Row, Split};
 use ludex_core::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -64,17 +64,6 @@ pub enum Loss {
     Squared,
     /// The cross-entropy, for outputs that are probabilities.
     CrossEntropy,
-}
-
-/// The mean squared errors after an epoch (or an added neuron); an empty split has none.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Errors {
-    /// On what is learned from.
-    pub train: f64,
-    /// On what chooses.
-    pub validation: Option<f64>,
-    /// On what only reports.
-    pub test: Option<f64>,
 }
 
 /// An MLP while it learns.

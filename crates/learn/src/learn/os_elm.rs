@@ -12,10 +12,9 @@
 //!
 //! The hidden size can be found by cross-validation as in the paper: [`choose_hidden`].
 
-use super::mlp::Errors;
 use super::solve::Symmetric;
 use crate::lanes::{axpy, dot64};
-use crate::{Act, Data, Error, Layer, Link, Mlp, Net, Row};
+use crate::{Act, Data, Error, Errors, Layer, Link, Mlp, Net, Row};
 use ludex_core::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

@@ -21,10 +21,9 @@ mod tests;
 
 pub use pool::{Objective, Phase};
 
-use super::mlp::Errors;
 use super::optim::Rprop;
 use crate::store::{Store, Tensor};
-use crate::{Act, Cascade, Data, Error, Link, Net, Split, Unit};
+use crate::{Act, Cascade, Data, Error, Errors, Link, Net, Split, Unit};
 use coded::Coded;
 use ludex_core::Rng;
 use pass::{GROUP, Pass};
@@ -325,7 +324,6 @@ impl<'a> CascadeLearner<'a> {
 
     /// Trains the pool and gives the best candidate.
     fn candidate(&self) -> Unit {
-        let outputs = self.data.outputs();
         let fixed = Fixed::new(&self.residuals, self.coded.train.len());
         let stream = Rng::derive(self.seed, self.units.len() as u64);
         let mut best: Option<(f64, Unit)> = None;
@@ -355,7 +353,6 @@ impl<'a> CascadeLearner<'a> {
                 }
             }
         }
-        debug_assert!(outputs > 0);
         best.expect("a pool is never empty").1
     }
 
@@ -457,9 +454,7 @@ impl<'a> CascadeLearner<'a> {
 
     fn by_rprop(&self, phase: &Phase, before: Option<(f64, Vec<Vec<f32>>)>) -> Vec<Vec<f32>> {
         let width = 1 + self.data.inputs() + self.units.len();
-        let fresh = before.is_none();
         let (least, start) = before.unwrap_or((f64::INFINITY, vec![vec![0.0; width]; self.data.outputs()]));
-        debug_assert!(fresh || start[0].len() == width);
         let targets = self.train_values(|i, o| self.data.targets(i)[o]);
         let fixed = Fixed::new(&targets, self.coded.train.len());
         let mut weights = Vec::new();

@@ -126,8 +126,18 @@ impl Layers {
     }
 
     fn run(&self, first: &First, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
-        if self.layers.is_empty() {
-            return first.floats(sums, z);
+        match &self.layers[..] {
+            [] => return first.floats(sums, z),
+            [only] if only.rows && only.outputs <= 3 => {
+                // The common small net: activations go from register to register. The match is outside of the loop.
+                return match self.act {
+                    Act::Relu => only.fused(first, sums, |x| Act::Relu.lanes(x), z),
+                    Act::Logistic => only.fused(first, sums, |x| Act::Logistic.lanes(x), z),
+                    Act::Tanh => only.fused(first, sums, |x| Act::Tanh.lanes(x), z),
+                    act => only.fused(first, sums, |x| act.lanes(x), z),
+                };
+            }
+            _ => {}
         }
         first.activations(self.act, sums, y);
         for (k, layer) in self.layers.iter().enumerate() {
@@ -193,6 +203,23 @@ impl Dense {
                 set(z, o, at(&self.bias, o) + sum(total));
             }
         }
+    }
+
+    /// [`Dense::by_rows`] of at most three rows on activations that are never stored.
+    #[inline(always)]
+    fn fused(&self, first: &First, sums: &[i32x8], act: impl Fn(f32x8) -> f32x8, z: &mut [f32x8]) {
+        let stride = self.inputs.div_ceil(LANES);
+        let row = |r: usize| self.weights.get(r * stride..(r + 1) * stride).unwrap_or(&self.weights[..stride]);
+        let mut total = [f32x8::ZERO; 3];
+        for (((z, a), b), c) in first.numbers(sums).zip(row(0)).zip(row(1)).zip(row(2)) {
+            let y = act(z);
+            total[0] += *a * y;
+            total[1] += *b * y;
+            total[2] += *c * y;
+        }
+        let mut out = self.bias[0].to_array();
+        out.iter_mut().zip(total).take(self.outputs).for_each(|(out, t)| *out += sum(t));
+        z[0] = f32x8::new(out);
     }
 
     #[inline(always)]

@@ -163,18 +163,20 @@ impl First {
 
     /// Integer sums as numbers.
     #[inline(always)]
-    pub(super) fn floats(&self, sums: &[i32x8], z: &mut [f32x8]) {
-        for ((s, u), z) in sums.iter().zip(&self.unscale).zip(z) {
-            *z = f32x8::from_i32x8(*s) * *u;
-        }
+    pub(super) fn numbers<'a>(&'a self, sums: &'a [i32x8]) -> impl Iterator<Item = f32x8> + 'a {
+        sums.iter().zip(&self.unscale).map(|(s, u)| f32x8::from_i32x8(*s) * *u)
     }
 
-    /// Integer sums as activations.
+    /// Integer sums as numbers, stored.
+    #[inline(always)]
+    pub(super) fn floats(&self, sums: &[i32x8], z: &mut [f32x8]) {
+        self.numbers(sums).zip(z).for_each(|(number, z)| *z = number);
+    }
+
+    /// Integer sums as activations, stored.
     #[inline(always)]
     pub(super) fn activations(&self, act: Act, sums: &[i32x8], y: &mut [f32x8]) {
-        for ((s, u), y) in sums.iter().zip(&self.unscale).zip(y) {
-            *y = act.lanes(f32x8::from_i32x8(*s) * *u);
-        }
+        self.numbers(sums).zip(y).for_each(|(number, y)| *y = act.lanes(number));
     }
 
     /// Register `r` of eight states, transposed: one register per unit. Missing states are zero.

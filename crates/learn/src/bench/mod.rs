@@ -252,7 +252,7 @@ pub fn scaling(examples: usize, inputs: usize, units: usize) -> Vec<Figure> {
     let (wall, cpu) = (std::time::Instant::now(), ProcessTime::now());
     // No candidate stops early: each phase takes all its epochs.
     let phase = crate::Phase { epochs: 150, patience: 150, gain: 0.0 };
-    let config = CascadeConfig { units, phase, ..CascadeConfig::default() };
+    let config = CascadeConfig { units, phase, candidates: 8, ..CascadeConfig::default() };
     let mut learner = CascadeLearner::new(config, &data, &split, 1).expect("good settings");
     learner.run();
     let name = format!("cascade, {examples} x {inputs} x {units}");

@@ -1,8 +1,8 @@
 //! Cascade-correlation learning (Fahlman & Lebiere 1990), as the UCT-CCNN paper uses it and a little beyond.
 //!
 //! The net starts with inputs and outputs only. Then, again and again: a pool of candidate units, of several activation
-//! functions and initial weights, is trained against what the net still gets wrong (`pool`); the best one is installed
-//! and its input weights are frozen; the output weights are trained anew, by ridge least squares (`ridge`) or by iRprop.
+//! functions and initial weights, is trained against what the net still gets wrong (`pool`), each stopped and judged by
+//! validation examples if there are any; the best one is installed and its input weights are frozen; the output weights are trained anew, by ridge least squares (`ridge`) or by iRprop.
 //! After each unit there is a snapshot with its errors on train, validation and test; the best one is the result.
 //!
 //! Three laws, tested: installing a unit never raises the training error; the same seed gives the same bits on any
@@ -69,9 +69,9 @@ impl Default for CascadeConfig {
             units: 50,
             patience: 0,
             seconds: 0.0,
-            candidates: 8,
-            acts: vec![Act::Tanh, Act::Logistic, Act::GaussSym],
-            spreads: vec![1.0, 0.3],
+            candidates: 16,
+            acts: vec![Act::Tanh, Act::GaussSym, Act::SinSym, Act::Gauss],
+            spreads: vec![1.0, 0.5],
             objective: Objective::NormalisedCovariance,
             phase: Phase::default(),
             rprop: Rprop::default(),
@@ -324,7 +324,9 @@ impl<'a> CascadeLearner<'a> {
 
     /// Trains the pool and gives the best candidate.
     fn candidate(&self) -> Unit {
-        let fixed = Fixed::new(&self.residuals, self.coded.train.len());
+        let fixed = Fixed::new(&self.residuals, &self.coded.train);
+        let places = self.coded.validation.clone();
+        let judging = Fixed::new(&self.residuals, &places);
         let stream = Rng::derive(self.seed, self.units.len() as u64);
         let mut best: Option<(f64, Unit)> = None;
         // Candidates of one depth see the same units and share passes, eight at a time.
@@ -344,7 +346,8 @@ impl<'a> CascadeLearner<'a> {
                 }
                 let units = seen.iter().map(|&u| &self.columns[u][..]);
                 let pass = Pass::new(&self.coded, self.data.inputs(), units, &self.residuals, acts);
-                let mut problem = Candidates { pass, objective: self.config.objective, fixed: &fixed };
+                let judge = (!places.is_empty()).then(|| (places.clone(), &judging));
+                let mut problem = Candidates { pass, objective: self.config.objective, fixed: &fixed, judge };
                 let trained = descend(&mut problem, weights, &self.config.rprop, &self.config.phase);
                 for (c, (error, weights)) in trained.into_iter().enumerate() {
                     if best.as_ref().is_none_or(|(least, _)| error < *least) {
@@ -442,7 +445,10 @@ impl<'a> CascadeLearner<'a> {
         let Some((least, mut weights)) = before else { return (None, vec![vec![0.0; width]; self.data.outputs()]) };
         let column = &self.columns[self.columns.len() - 1];
         for (o, w) in weights.iter_mut().enumerate() {
-            let pairs = || column.iter().zip(&self.residuals[o]).map(|(&y, &e)| (y as f64, e as f64));
+            let train = self.coded.train.clone();
+            let pairs = || {
+                column[train.clone()].iter().zip(&self.residuals[o][train.clone()]).map(|(&y, &e)| (y as f64, e as f64))
+            };
             let (ye, yy) = pairs().fold((0.0, 0.0), |(ye, yy), (y, e)| (ye + y * e, yy + y * y));
             *w.last_mut().expect("the new unit's") = if yy > 0.0 { (ye / yy) as f32 } else { 0.0 };
         }
@@ -455,8 +461,8 @@ impl<'a> CascadeLearner<'a> {
     fn by_rprop(&self, phase: &Phase, before: Option<(f64, Vec<Vec<f32>>)>) -> Vec<Vec<f32>> {
         let width = 1 + self.data.inputs() + self.units.len();
         let (least, start) = before.unwrap_or((f64::INFINITY, vec![vec![0.0; width]; self.data.outputs()]));
-        let targets = self.train_values(|i, o| self.data.targets(i)[o]);
-        let fixed = Fixed::new(&targets, self.coded.train.len());
+        let targets = self.targets();
+        let fixed = Fixed::new(&targets, &self.coded.train);
         let mut weights = Vec::new();
         for (g, group) in start.chunks(GROUP).enumerate() {
             let acts = [self.config.output_act(); GROUP];
@@ -471,23 +477,25 @@ impl<'a> CascadeLearner<'a> {
         if self.mse(&weights, &self.coded.train) > least { start } else { weights }
     }
 
-    /// One number per output and training place, 0 in the padding.
-    fn train_values(&self, value: impl Fn(usize, usize) -> f32) -> Vec<Vec<f32>> {
-        let places = self.coded.train.end.next_multiple_of(coded::TILE);
+    /// One number per output and place, 0 in the padding.
+    fn targets(&self) -> Vec<Vec<f32>> {
         let of = |o: usize| {
-            let value = |e: &Option<u32>| e.map_or(0.0, |i| value(i as usize, o));
-            self.coded.example[..places].iter().map(value).collect()
+            let value = |e: &Option<u32>| e.map_or(0.0, |i| self.data.targets(i as usize)[o]);
+            self.coded.example.iter().map(value).collect()
         };
         (0..self.data.outputs()).map(of).collect()
     }
 
-    /// Target minus output on the training examples.
+    /// Target minus output on the training and validation examples; 0 elsewhere.
     fn residuals(&self) -> Vec<Vec<f32>> {
         let weights = self.outputs.last().expect("trained");
-        let mut residuals = self.train_values(|i, o| self.data.targets(i)[o]);
+        let mut residuals = self.targets();
         for (r, w) in residuals.iter_mut().zip(weights) {
-            let predicted = self.predict(w, &self.coded.train);
-            r.iter_mut().zip(&predicted).for_each(|(r, p)| *r = (*r as f64 - p) as f32);
+            r[self.coded.test.clone()].fill(0.0);
+            for range in [&self.coded.train, &self.coded.validation] {
+                let predicted = self.predict(w, range);
+                r[range.clone()].iter_mut().zip(&predicted).for_each(|(r, p)| *r = (*r as f64 - p) as f32);
+            }
         }
         residuals
     }

@@ -15,6 +15,7 @@ use super::coded::{Coded, TILE};
 use crate::Act;
 use crate::lanes::{LANES, load, store, sum};
 use rayon::prelude::*;
+use std::ops::Range;
 use wide::f32x8;
 
 /// Units in a group.
@@ -124,6 +125,27 @@ impl<'a> Pass<'a> {
             })
             .collect();
         self.values = values;
+        let mut total = Sums::zero(self.residuals.len());
+        parts.iter().for_each(|s| total.add(s));
+        total
+    }
+
+    /// The sums over these places instead of the training examples; nothing is kept for [`Pass::backward`].
+    pub(super) fn judge(&self, places: &Range<usize>) -> Sums {
+        let tiles: Vec<usize> = (places.start / TILE..places.end.div_ceil(TILE)).collect();
+        let parts: Vec<Sums> = tiles
+            .par_chunks(tiles.len().div_ceil(PARTS).max(1))
+            .map(|tiles| {
+                let mut sums = Sums::zero(self.residuals.len());
+                let mut values = [0.0; 2 * GROUP * TILE];
+                let (y, slope) = values.split_at_mut(GROUP * TILE);
+                for tile in tiles {
+                    self.sums_of_tile(tile * TILE, y);
+                    self.activate(tile * TILE, y, slope, &mut sums);
+                }
+                sums
+            })
+            .collect();
         let mut total = Sums::zero(self.residuals.len());
         parts.iter().for_each(|s| total.add(s));
         total

@@ -7,11 +7,14 @@
 //!   units that fire on a handful of examples;
 //! * cascade 2 (Fahlman; Nissen 2007):          C2 = Σ_o Σ_s (e_o - w_o·y)²                       is made small, by w_o too.
 //!
-//! A candidate keeps the best weights it was *measured* with, unlike FANN's, which are scored one update too early.
+//! A candidate keeps the best weights it was *measured* with, unlike FANN's, which are scored one update too early. What
+//! counts is the objective on the validation examples if there are any: with some 200 weights each, candidates learn the
+//! noise of the training examples as well, and this is where most of the overfitting of a cascade comes from.
 
 use super::pass::{GROUP, Pass, Slope, Sums};
 use crate::learn::optim::{Rprop, RpropState};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The penalty in the normalised covariance, per example.
 const RIDGE: f64 = 1e-3;
@@ -55,16 +58,28 @@ pub(super) struct Fixed {
 }
 
 impl Fixed {
-    pub(super) fn new(residuals: &[Vec<f32>], n: usize) -> Self {
-        let sum = |f: fn(f64) -> f64| residuals.iter().map(|r| r.iter().map(|&e| f(e as f64)).sum()).collect();
-        Fixed { n: n as f64, e: sum(|e| e), ee: sum(|e| e * e) }
+    /// Over these places.
+    pub(super) fn new(residuals: &[Vec<f32>], places: &Range<usize>) -> Self {
+        let sum = |f: fn(f64) -> f64| {
+            residuals.iter().map(|r| r[places.clone()].iter().map(|&e| f(e as f64)).sum()).collect()
+        };
+        Fixed { n: places.len() as f64, e: sum(|e| e), ee: sum(|e| e * e) }
     }
+}
+
+/// One weight vector, measured.
+pub(super) struct Measured {
+    /// The error on the training examples, and its gradient.
+    pub error: f64,
+    pub gradient: Vec<f64>,
+    /// The error that counts: on the validation examples if there are any.
+    pub judged: f64,
 }
 
 /// A training problem of up to eight independent weight vectors, each with an error to make small.
 pub(super) trait Problem {
-    /// Errors and gradients at these weights.
-    fn measure(&mut self, weights: &[Vec<f64>]) -> Vec<(f64, Vec<f64>)>;
+    /// What there is to know at these weights.
+    fn measure(&mut self, weights: &[Vec<f64>]) -> Vec<Measured>;
 }
 
 /// Follows the gradients by Rprop; gives the best error and weights seen of each.
@@ -89,15 +104,15 @@ pub(super) fn descend(
     let mut runs: Vec<Run> = weights.iter().map(start).collect();
     for _ in 0..phase.epochs.max(1) {
         let measured = problem.measure(&weights);
-        for ((run, w), (error, gradient)) in runs.iter_mut().zip(&mut weights).zip(measured) {
+        for ((run, w), Measured { error, gradient, judged }) in runs.iter_mut().zip(&mut weights).zip(measured) {
             if run.waited > phase.patience {
                 continue;
             }
-            if error < run.best.0 {
-                run.best = (error, w.clone());
+            if judged < run.best.0 {
+                run.best = (judged, w.clone());
             }
-            if run.mark == f64::INFINITY || error < run.mark - phase.gain * run.mark.abs() {
-                run.mark = error;
+            if run.mark == f64::INFINITY || judged < run.mark - phase.gain * run.mark.abs() {
+                run.mark = judged;
                 run.waited = 0;
             } else {
                 run.waited += 1;
@@ -118,18 +133,25 @@ pub(super) struct Candidates<'a> {
     pub pass: Pass<'a>,
     pub objective: Objective,
     pub fixed: &'a Fixed,
+    /// The places to judge by, and their sums.
+    pub judge: Option<(Range<usize>, &'a Fixed)>,
 }
 
 impl Problem for Candidates<'_> {
-    fn measure(&mut self, weights: &[Vec<f64>]) -> Vec<(f64, Vec<f64>)> {
+    fn measure(&mut self, weights: &[Vec<f64>]) -> Vec<Measured> {
         self.pass.set(weights);
         let sums = self.pass.forward();
         let extra = self.objective.extra(self.fixed.e.len());
         let sent: Vec<&[f64]> = weights.iter().map(|w| &w[w.len() - extra..]).collect();
         let (errors, slope, by_sent) = self.objective.differentiate(&sums, self.fixed, &sent);
         let gradients = self.pass.backward(&slope);
+        let judged = match &self.judge {
+            Some((places, fixed)) => self.objective.differentiate(&self.pass.judge(places), fixed, &sent).0,
+            None => errors.clone(),
+        };
         let joined = gradients.into_iter().zip(by_sent).map(|(units, sent)| [units, sent].concat());
-        errors.into_iter().zip(joined).collect()
+        let all = errors.into_iter().zip(joined).zip(judged);
+        all.map(|((error, gradient), judged)| Measured { error, gradient, judged }).collect()
     }
 }
 
@@ -197,7 +219,7 @@ pub(super) struct Outputs<'a> {
 }
 
 impl Problem for Outputs<'_> {
-    fn measure(&mut self, weights: &[Vec<f64>]) -> Vec<(f64, Vec<f64>)> {
+    fn measure(&mut self, weights: &[Vec<f64>]) -> Vec<Measured> {
         self.pass.set(weights);
         let sums = self.pass.forward();
         let mut slope = Slope { a: vec![[0.0; GROUP]; self.fixed.e.len()], b: [2.0; GROUP], k: [0.0; GROUP] };
@@ -207,6 +229,7 @@ impl Problem for Outputs<'_> {
             self.fixed.ee[o] - 2.0 * sums.ye[o][c] + sums.yy[c]
         };
         let gradients = self.pass.backward(&slope);
-        gradients.into_iter().take(weights.len()).enumerate().map(|(c, g)| (error(c), g)).collect()
+        let measured = |(c, gradient)| Measured { error: error(c), gradient, judged: error(c) };
+        gradients.into_iter().take(weights.len()).enumerate().map(measured).collect()
     }
 }

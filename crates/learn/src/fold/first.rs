@@ -1,0 +1,236 @@
+//! The first layer as integer columns, one per fact.
+//!
+//! Unit j keeps its weights as round(w·2^s), with s the largest for which the sum of all |w| of that unit stays below
+//! 2^30: no sum can overflow, and the grid is 2^-30 of the largest possible sum, finer than an `f32` of that size.
+
+use crate::Act;
+use crate::encode::{Actions, Encoder};
+use crate::lanes::LANES;
+use ludex_core::{Fact, Move};
+use wide::{f32x8, i32x8};
+
+/// Integer columns and how to read facts as columns.
+#[derive(Clone, Debug)]
+pub(super) struct First {
+    width: usize,        // registers for all units
+    columns: Vec<i32x8>, // registers, not numbers, so that no load crosses a cache line
+    bias: Vec<i32x8>,
+    unscale: Vec<f32x8>,
+    mirror: Option<Vec<u32>>, // for the second view, the column of a fact
+    per_fact: usize,          // columns of a fact: 1, or one for each move
+    moves_at: usize,          // where the columns of moves begin, if moves are inputs
+}
+
+impl First {
+    /// `weights[i * bias.len() + j]` leads from input `i` to unit `j`.
+    pub(super) fn new(weights: &[f32], bias: &[f32], encoder: &Encoder) -> Self {
+        let (columns, bias) = fold_encoder(weights, bias, encoder);
+        let units = bias.len();
+        let facts = encoder.fact_count();
+        let count = columns.len() / units;
+        let width = units.div_ceil(LANES);
+        let scale: Vec<f64> = (0..units)
+            .map(|j| {
+                let most = bias[j].abs() + (0..count).map(|k| columns[k * units + j].abs()).sum::<f64>();
+                if most > 0.0 { (30.0 - most.log2()).floor().clamp(-90.0, 90.0).exp2() } else { 1.0 }
+            })
+            .collect();
+        let grid = |column: &[f64], j: usize| column.get(j).map_or(0, |w| (w * scale[j]).round() as i32);
+        let row = |column: &[f64]| -> Vec<i32x8> {
+            let register = |r: usize| i32x8::new(std::array::from_fn(|l| grid(column, r * LANES + l)));
+            (0..width).map(register).collect()
+        };
+        let unscale = |j: usize| scale.get(j).map_or(1.0, |s| (1.0 / s) as f32);
+        First {
+            width,
+            columns: columns.chunks_exact(units).flat_map(row).collect(),
+            bias: row(&bias),
+            unscale: (0..width).map(|r| f32x8::new(std::array::from_fn(|l| unscale(r * LANES + l)))).collect(),
+            mirror: encoder.mirror().map(|m| m.facts.iter().map(|f| f.0).collect()),
+            per_fact: if let Actions::Crossed { moves } = encoder.actions() { moves } else { 1 },
+            moves_at: facts,
+        }
+    }
+
+    /// Registers for all units.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// 1, or 2 if each mover sees the facts in another way.
+    pub(super) fn views(&self) -> usize {
+        1 + self.mirror.is_some() as usize
+    }
+
+    /// The sums of no facts at all.
+    pub(super) fn bias(&self) -> &[i32x8] {
+        &self.bias
+    }
+
+    fn column(&self, k: usize) -> &[i32x8] {
+        &self.columns[k * self.width..][..self.width]
+    }
+
+    fn fact_column(&self, view: usize, f: Fact) -> &[i32x8] {
+        self.column(self.seen(view, f))
+    }
+
+    fn move_column(&self, m: Move) -> &[i32x8] {
+        self.column(self.moves_at + m.index())
+    }
+
+    #[inline(always)]
+    fn seen(&self, view: usize, f: Fact) -> usize {
+        match &self.mirror {
+            Some(mirror) if view == 1 => mirror[f.index()] as usize,
+            _ => f.index(),
+        }
+    }
+
+    /// `sums` becomes `from` plus the columns of these facts.
+    pub(super) fn sum(&self, view: usize, facts: &[Fact], from: &[i32x8], sums: &mut [i32x8]) {
+        match &self.mirror {
+            Some(mirror) if view == 1 => self.accumulate(from, sums, facts.iter().map(|f| mirror[f.index()] as usize)),
+            _ => self.accumulate(from, sums, facts.iter().map(|f| f.index())),
+        }
+    }
+
+    /// As [`First::sum`] with the columns of pairs of fact and move.
+    pub(super) fn sum_crossed(&self, view: usize, facts: &[Fact], m: Move, sums: &mut [i32x8]) {
+        let column = |&f: &Fact| self.seen(view, f) * self.per_fact + m.index();
+        self.accumulate(&self.bias, sums, facts.iter().map(column));
+    }
+
+    /// Adds up columns without sums leaving the registers: fourteen of the sixteen of x86-64-v3, in turn if need be.
+    #[inline(always)]
+    fn accumulate(&self, from: &[i32x8], sums: &mut [i32x8], columns: impl Iterator<Item = usize> + Clone) {
+        match self.width {
+            1 => self.whole::<1>(from, sums, columns),
+            2 => self.whole::<2>(from, sums, columns),
+            3 => self.whole::<3>(from, sums, columns),
+            4 => self.whole::<4>(from, sums, columns),
+            5 => self.whole::<5>(from, sums, columns),
+            6 => self.whole::<6>(from, sums, columns),
+            7 => self.whole::<7>(from, sums, columns),
+            8 => self.whole::<8>(from, sums, columns),
+            9 => self.whole::<9>(from, sums, columns),
+            10 => self.whole::<10>(from, sums, columns),
+            11 => self.whole::<11>(from, sums, columns),
+            12 => self.whole::<12>(from, sums, columns),
+            13 => self.whole::<13>(from, sums, columns),
+            14 => self.whole::<14>(from, sums, columns),
+            _ => {
+                for at in (0..self.width).step_by(14) {
+                    let end = (at + 14).min(self.width);
+                    sums[at..end].copy_from_slice(&from[at..end]);
+                    columns.clone().for_each(|k| plus(&mut sums[at..end], &self.column(k)[at..end]));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn whole<const N: usize>(&self, from: &[i32x8], sums: &mut [i32x8], columns: impl Iterator<Item = usize>) {
+        let all = self.columns.as_chunks::<N>().0;
+        let mut total: [i32x8; N] = from[..N].try_into().expect("as many");
+        for k in columns {
+            for (t, c) in total.iter_mut().zip(&all[k]) {
+                *t += *c;
+            }
+        }
+        sums[..N].copy_from_slice(&total);
+    }
+
+    /// Adds the columns of these facts.
+    pub(super) fn add(&self, view: usize, facts: &[Fact], sums: &mut [i32x8]) {
+        facts.iter().for_each(|&f| plus(sums, self.fact_column(view, f)));
+    }
+
+    /// Takes the columns of these facts away.
+    pub(super) fn remove(&self, view: usize, facts: &[Fact], sums: &mut [i32x8]) {
+        facts.iter().for_each(|&f| minus(sums, self.fact_column(view, f)));
+    }
+
+    /// Adds the column of a move.
+    pub(super) fn add_move(&self, m: Move, sums: &mut [i32x8]) {
+        plus(sums, self.move_column(m));
+    }
+
+    /// Takes the column of a move away.
+    pub(super) fn remove_move(&self, m: Move, sums: &mut [i32x8]) {
+        minus(sums, self.move_column(m));
+    }
+
+    /// Integer sums as numbers.
+    #[inline(always)]
+    pub(super) fn numbers<'a>(&'a self, sums: &'a [i32x8]) -> impl Iterator<Item = f32x8> + 'a {
+        sums.iter().zip(&self.unscale).map(|(s, u)| f32x8::from_i32x8(*s) * *u)
+    }
+
+    /// Integer sums as numbers, stored.
+    #[inline(always)]
+    pub(super) fn floats(&self, sums: &[i32x8], z: &mut [f32x8]) {
+        self.numbers(sums).zip(z).for_each(|(number, z)| *z = number);
+    }
+
+    /// Integer sums as activations, stored.
+    #[inline(always)]
+    pub(super) fn activations(&self, act: Act, sums: &[i32x8], y: &mut [f32x8]) {
+        self.numbers(sums).zip(y).for_each(|(number, y)| *y = act.lanes(number));
+    }
+
+    /// Register `r` of eight states, transposed: one register per unit. Missing states are zero.
+    #[inline(always)]
+    pub(super) fn transposed(&self, rows: &[i32x8], r: usize) -> [f32x8; LANES] {
+        let mut block = [f32x8::ZERO; LANES];
+        for (b, row) in block.iter_mut().zip(rows.chunks_exact(self.width)) {
+            *b = f32x8::from_i32x8(row[r]) * self.unscale[r];
+        }
+        f32x8::transpose(block)
+    }
+
+    /// The oracle: sums in plain loops.
+    pub(super) fn plain(&self, view: usize, facts: &[Fact]) -> Vec<f32> {
+        (0..self.width * LANES)
+            .map(|j| {
+                let lane = |row: &[i32x8]| row[j / LANES].to_array()[j % LANES];
+                let sum = lane(&self.bias) + facts.iter().map(|&f| lane(self.fact_column(view, f))).sum::<i32>();
+                sum as f32 * self.unscale[j / LANES].to_array()[j % LANES]
+            })
+            .collect()
+    }
+}
+
+#[inline(always)]
+fn plus(sums: &mut [i32x8], column: &[i32x8]) {
+    sums.iter_mut().zip(column).for_each(|(s, c)| *s += *c);
+}
+
+#[inline(always)]
+fn minus(sums: &mut [i32x8], column: &[i32x8]) {
+    sums.iter_mut().zip(column).for_each(|(s, c)| *s -= *c);
+}
+
+/// One column of weights per fact (and per move, or per pair of both), and the bias, with the encoder's codes folded in.
+pub(super) fn fold_encoder(weights: &[f32], bias: &[f32], encoder: &Encoder) -> (Vec<f64>, Vec<f64>) {
+    let units = bias.len();
+    let weight = |i: usize, j: usize| weights[i * units + j] as f64;
+    let moves = encoder.action_moves().unwrap_or(0);
+    // Which input each column stands for, and how much of it.
+    let columns: Vec<(usize, f64)> = match (encoder.table(), encoder.actions()) {
+        (None, _) => (0..encoder.inputs()).map(|i| (i, 1.0)).collect(),
+        (Some(table), actions) => {
+            let fact = |code: &Option<(u32, f32)>| {
+                code.map_or((0, 0.0), |(i, c)| (i as usize, c as f64 - table.base[i as usize] as f64))
+            };
+            let beside = if actions == Actions::None { 0..0 } else { table.base.len()..table.base.len() + moves };
+            table.codes.iter().map(fact).chain(beside.map(|i| (i, 1.0))).collect()
+        }
+    };
+    let base = encoder.table().map_or(&[][..], |t| &t.base);
+    let bias = (0..units)
+        .map(|j| bias[j] as f64 + base.iter().enumerate().map(|(i, &b)| b as f64 * weight(i, j)).sum::<f64>())
+        .collect();
+    let folded = columns.iter().flat_map(|&(i, c)| (0..units).map(move |j| c * weight(i, j))).collect();
+    (folded, bias)
+}

@@ -1,0 +1,319 @@
+//! The online sequential extreme learning machine (Liang et al. 2006), as the NHB player uses it.
+//!
+//! One hidden logistic layer with fixed random weights gives the row h of an example; only the linear output W learns:
+//!   P0 = (H0'H0 + ridge·I)^-1,   W0 = P0·H0'·T0                                              (first chunk)
+//!   P  <- (P^-1 + H'H)^-1,       W  <- W + P·H'·(T - H·W)                                    (each further chunk)
+//!
+//! We keep the inverse of P, A = ridge·I + Σ H'H, and B = Σ H'T, and solve A·W = B by Cholesky when W is asked for.
+//! This is the recursion above in exact arithmetic (tests run both), but sums instead of products of sums: it does not
+//! drift, needs no symmetrising, and any chunking of the same examples gives the same W to rounding. A chunk costs
+//! rows·M², a solve M³/6: for the paper's M of about 100 both are far below a millisecond.
+//! `keep` < 1 lets old chunks fade (A and B are multiplied by it before each chunk).
+//!
+//! The hidden size can be found by cross-validation as in the paper: [`choose_hidden`].
+
+use super::solve::Symmetric;
+use crate::lanes::{axpy, dot64};
+use crate::{Act, Data, Error, Errors, Layer, Link, Mlp, Net, Row};
+use ludex_core::Rng;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// What an OS-ELM is.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OsElmConfig {
+    /// Hidden units.
+    pub hidden: usize,
+    /// Input weights and biases are uniform in ± this.
+    pub bound: f64,
+    /// What keeps the system solvable.
+    pub ridge: f64,
+    /// The share of what was learned that is kept at each chunk; 1 forgets nothing.
+    pub keep: f64,
+}
+
+impl Default for OsElmConfig {
+    fn default() -> Self {
+        OsElmConfig { hidden: 100, bound: 1.0, ridge: 1e-4, keep: 1.0 }
+    }
+}
+
+/// An OS-ELM while it learns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OsElm {
+    config: OsElmConfig,
+    inputs: usize,
+    hidden: Hidden,
+    sums: Sums,
+    weights: Vec<Vec<f64>>, // by output
+}
+
+/// Fixed random weights, input-major, and biases.
+#[derive(Clone, PartialEq, Debug)]
+struct Hidden {
+    weights: Vec<f64>,
+    bias: Vec<f64>,
+}
+
+/// H'H and H'T.
+#[derive(Clone, PartialEq, Debug)]
+struct Sums {
+    gram: Symmetric,
+    right: Vec<Vec<f64>>,
+}
+
+impl OsElm {
+    /// Draws the hidden layer; all outputs are 0 until something is learned.
+    pub fn new(config: OsElmConfig, inputs: usize, outputs: usize, seed: u64) -> Result<Self, Error> {
+        let bounds = config.bound > 0.0 && config.bound.is_finite() && config.ridge >= 0.0;
+        if !bounds || config.keep <= 0.0 || config.keep > 1.0 || config.hidden == 0 || outputs == 0 {
+            return Err(Error::Config(format!("a setting out of range: {config:?}, {outputs} outputs")));
+        }
+        let hidden = Hidden::new(config.hidden, config.bound, inputs, &mut Rng::new(seed));
+        let sums = Sums::zero(config.hidden, outputs);
+        Ok(OsElm { config, inputs, hidden, sums, weights: vec![vec![0.0; config.hidden]; outputs] })
+    }
+
+    /// Learns from one more chunk of examples, of any size.
+    pub fn learn(&mut self, data: &Data, rows: &[u32]) -> Result<(), Error> {
+        if (data.inputs(), data.outputs()) != (self.inputs, self.weights.len()) || data.masked() {
+            return Err(Error::Shape("the examples do not fit the net, or have unknown targets".into()));
+        }
+        let mut sums = self.sums.clone();
+        if self.config.keep < 1.0 {
+            sums.scale(self.config.keep);
+        }
+        sums.add(&self.hidden, data, rows);
+        let weights = sums.solve(self.config.ridge);
+        self.weights = weights.ok_or_else(|| Error::Config("too few examples for no ridge at all".into()))?;
+        self.sums = sums;
+        Ok(())
+    }
+
+    /// The outputs for one row.
+    pub fn predict(&self, row: Row) -> Vec<f64> {
+        let mut h = vec![0.0; self.config.hidden];
+        self.hidden.activate(row, &mut h);
+        self.weights.iter().map(|w| dot64(w, &h)).collect()
+    }
+
+    /// The output weights, by output.
+    pub fn weights(&self) -> &[Vec<f64>] {
+        &self.weights
+    }
+
+    /// The activations of the hidden layer for one row.
+    pub fn activations(&self, row: Row) -> Vec<f64> {
+        let mut h = vec![0.0; self.config.hidden];
+        self.hidden.activate(row, &mut h);
+        h
+    }
+
+    /// The mean squared error.
+    pub fn mse(&self, data: &Data, rows: &[u32]) -> f64 {
+        let miss = |&i: &u32| {
+            let out = self.predict(data.row(i as usize));
+            out.iter().zip(data.targets(i as usize)).map(|(y, &t)| (y - t as f64).powi(2)).sum::<f64>()
+        };
+        rows.iter().map(miss).sum::<f64>() / (rows.len() * self.weights.len()).max(1) as f64
+    }
+
+    /// The net as learned, for play.
+    pub fn net(&self) -> Net {
+        let (hidden, outputs) = (self.config.hidden, self.weights.len());
+        let floats = |v: &[f64]| v.iter().map(|&w| w as f32).collect::<Vec<f32>>();
+        let out = (0..hidden).flat_map(|i| self.weights.iter().map(move |w| w[i] as f32)).collect();
+        Net::Mlp(Mlp {
+            layers: vec![
+                Layer {
+                    inputs: self.inputs,
+                    outputs: hidden,
+                    weights: floats(&self.hidden.weights),
+                    bias: floats(&self.hidden.bias),
+                },
+                Layer { inputs: hidden, outputs, weights: out, bias: vec![0.0; outputs] },
+            ],
+            hidden: Act::Logistic,
+            link: Link::Each(Act::Identity),
+        })
+    }
+}
+
+impl Hidden {
+    fn new(units: usize, bound: f64, inputs: usize, rng: &mut Rng) -> Self {
+        let mut draw = |n: usize| (0..n).map(|_| bound * (2.0 * rng.unit() - 1.0)).collect();
+        Hidden { weights: draw(inputs * units), bias: draw(units) }
+    }
+
+    fn activate(&self, row: Row, h: &mut [f64]) {
+        h.copy_from_slice(&self.bias);
+        for (i, x) in row.iter() {
+            axpy(x as f64, &self.weights[i * h.len()..][..h.len()], h);
+        }
+        h.iter_mut().for_each(|z| *z = Act::Logistic.exact(*z));
+    }
+}
+
+impl Sums {
+    fn zero(hidden: usize, outputs: usize) -> Self {
+        Sums { gram: Symmetric::zero(hidden), right: vec![vec![0.0; hidden]; outputs] }
+    }
+
+    fn scale(&mut self, factor: f64) {
+        (0..self.gram.len()).for_each(|i| self.gram.row_mut(i).iter_mut().for_each(|v| *v *= factor));
+        self.right.iter_mut().flatten().for_each(|v| *v *= factor);
+    }
+
+    /// Adds examples, four at a time so that each cell is touched once for all four.
+    fn add(&mut self, hidden: &Hidden, data: &Data, rows: &[u32]) {
+        let m = self.gram.len();
+        let mut h = vec![vec![0.0; m]; 4];
+        for rows in rows.chunks(4) {
+            h.iter_mut().for_each(|h| h.fill(0.0));
+            for (h, &i) in h.iter_mut().zip(rows) {
+                hidden.activate(data.row(i as usize), h);
+                for (r, &t) in self.right.iter_mut().zip(data.targets(i as usize)) {
+                    axpy(t as f64, h, r);
+                }
+            }
+            for i in 0..m {
+                let (a, b, c, d) = (h[0][i], h[1][i], h[2][i], h[3][i]);
+                let columns = h[0].iter().zip(&h[1]).zip(&h[2]).zip(&h[3]);
+                for (cell, (((w, x), y), z)) in self.gram.row_mut(i)[..=i].iter_mut().zip(columns) {
+                    *cell += (a * w + b * x) + (c * y + d * z);
+                }
+            }
+        }
+    }
+
+    /// These sums and `factor` times the others.
+    fn with(&self, factor: f64, other: &Sums) -> Sums {
+        let mut both = self.clone();
+        for i in 0..both.gram.len() {
+            axpy(factor, other.gram.row(i), both.gram.row_mut(i));
+        }
+        both.right.iter_mut().zip(&other.right).for_each(|(a, b)| axpy(factor, b, a));
+        both
+    }
+
+    fn solve(&self, ridge: f64) -> Option<Vec<Vec<f64>>> {
+        let mut gram = self.gram.clone();
+        (0..gram.len()).for_each(|i| *gram.cell(i, i) += ridge);
+        let factor = gram.cholesky()?;
+        Some(self.right.iter().map(|r| factor.solve(r)).collect())
+    }
+
+    /// Σ (h·w - t)² over the examples that these sums were made of, whose Σt² is `tt`.
+    fn miss(&self, weights: &[Vec<f64>], tt: f64) -> f64 {
+        let mut total = tt;
+        for (w, r) in weights.iter().zip(&self.right) {
+            for i in 0..w.len() {
+                let row = self.gram.row(i);
+                let off: f64 = dot64(&row[..i], &w[..i]);
+                total += w[i] * (2.0 * off + row[i] * w[i]) - 2.0 * w[i] * r[i];
+            }
+        }
+        total.max(0.0)
+    }
+}
+
+/// How the hidden size is searched for.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HiddenSearch {
+    /// The first size.
+    pub first: usize,
+    /// From one size to the next.
+    pub step: usize,
+    /// The largest size.
+    pub most: usize,
+    /// Random layers tried per size.
+    pub draws: usize,
+    /// Parts of the examples, each validated by once.
+    pub folds: usize,
+    /// Sizes in a row without a smaller error that end the search.
+    pub patience: usize,
+}
+
+/// The paper's numbers: ten folds, three draws, ten sizes of patience.
+impl Default for HiddenSearch {
+    fn default() -> Self {
+        HiddenSearch { first: 10, step: 1, most: 1000, draws: 3, folds: 10, patience: 10 }
+    }
+}
+
+/// The best hidden size by k-fold cross-validation: a machine with the best layer found, trained on all these examples,
+/// and the mean validation error of each size tried.
+///
+/// Each fold's sums are computed once; a machine trained without a fold is the difference of two sums.
+pub fn choose_hidden(
+    config: OsElmConfig,
+    search: &HiddenSearch,
+    data: &Data,
+    rows: &[u32],
+    seed: u64,
+) -> Result<(OsElm, Vec<(usize, Errors)>), Error> {
+    if search.folds < 2 || rows.len() < search.folds || search.draws == 0 || search.step == 0 || search.first == 0 {
+        return Err(Error::Config(format!("{search:?} with {} examples", rows.len())));
+    }
+    let mut order = rows.to_vec();
+    Rng::stream(seed, 0).shuffle(&mut order);
+    let folds: Vec<&[u32]> = order.chunks(order.len().div_ceil(search.folds)).collect();
+    let mut tried: Vec<(usize, Errors)> = Vec::new();
+    let mut best: Option<(f64, usize, u64)> = None;
+    let mut waited = 0;
+    let mut size = search.first;
+    while size <= search.most && waited < search.patience {
+        let seeds: Vec<u64> =
+            (0..search.draws).map(|d| Rng::derive(seed, (size * search.draws + d + 1) as u64)).collect();
+        let sized = OsElmConfig { hidden: size, ..config };
+        let errors: Vec<Option<Errors>> = seeds
+            .par_iter()
+            .map(|&s| validate(OsElm::new(sized, data.inputs(), data.outputs(), s).ok()?, data, &folds))
+            .collect();
+        let score = |e: &Errors| e.validation.unwrap_or(f64::INFINITY);
+        let draw = errors.iter().zip(&seeds).filter_map(|(e, &s)| e.map(|e| (e, s)));
+        let (errors, s) = draw
+            .min_by(|a, b| score(&a.0).total_cmp(&score(&b.0)))
+            .ok_or_else(|| Error::Config("no layer of this size can be solved: use a ridge".into()))?;
+        waited += 1;
+        if best.is_none_or(|(least, ..)| score(&errors) < least) {
+            best = Some((score(&errors), size, s));
+            waited = 0;
+        }
+        tried.push((size, errors));
+        size += search.step;
+    }
+    let (_, hidden, s) = best.ok_or_else(|| Error::Config(format!("{search:?} allows no size at all")))?;
+    let mut machine = OsElm::new(OsElmConfig { hidden, ..config }, data.inputs(), data.outputs(), s)?;
+    machine.learn(data, rows)?;
+    Ok((machine, tried))
+}
+
+/// Mean errors over the folds; `None` if one cannot be solved.
+fn validate(machine: OsElm, data: &Data, folds: &[&[u32]]) -> Option<Errors> {
+    let parts: Vec<Sums> = folds
+        .iter()
+        .map(|rows| {
+            let mut sums = machine.sums.clone();
+            sums.add(&machine.hidden, data, rows);
+            sums
+        })
+        .collect();
+    let mut all = machine.sums.clone();
+    parts.iter().for_each(|p| all = all.with(1.0, p));
+    let squares =
+        |rows: &[u32]| rows.iter().flat_map(|&i| data.targets(i as usize)).map(|&t| (t as f64).powi(2)).sum::<f64>();
+    let per = |rows: usize| 1.0 / (rows * data.outputs()) as f64;
+    let (rows, tt) = (folds.iter().map(|f| f.len()).sum::<usize>(), folds.iter().map(|f| squares(f)).sum::<f64>());
+    let (mut train, mut validation) = (0.0, 0.0);
+    for (fold, part) in folds.iter().zip(&parts) {
+        let rest = all.with(-1.0, part);
+        let weights = rest.solve(machine.config.ridge)?;
+        let held = squares(fold);
+        train += rest.miss(&weights, tt - held) * per(rows - fold.len()) / folds.len() as f64;
+        validation += part.miss(&weights, held) * per(fold.len()) / folds.len() as f64;
+    }
+    Some(Errors { train, validation: Some(validation), test: None })
+}

@@ -1,0 +1,151 @@
+//! Every way to ask a folded net gives the bits of the plain one, and the values of the definition.
+
+mod common;
+
+use common::{cascade, facts, mirror, mlp};
+use ludex_core::{Fact, Move, Player, Rng};
+use ludex_learn::{Act, Actions, Code, Encoder, Folded, Head, Link, Net, Table};
+
+const ACTS: [Act; 8] =
+    [Act::Tanh, Act::Logistic, Act::GaussSym, Act::SinSym, Act::ElliotSym, Act::Gauss, Act::Sin, Act::Elliot];
+
+fn heads() -> Vec<(Net, Encoder, Head)> {
+    let rng = &mut Rng::new(1);
+    let plain = Encoder::facts(90);
+    let seen = |moves| Encoder::facts(90).relative(mirror(90, moves)).unwrap();
+    let table = Table {
+        base: (0..40).map(|i| (i % 3) as f32 * 0.5).collect(),
+        codes: (0..90).map(|f| (f % 9 != 0).then_some((f % 40, 0.25 * (1 + f % 3) as f32))).collect(),
+    };
+    let coded = Encoder::facts(90).coded(table.clone()).unwrap();
+    let value = Head::Value { outputs: 1 };
+    vec![
+        (mlp(&[90, 1], Act::Tanh, Link::Each(Act::Identity), rng), plain.clone(), value),
+        (mlp(&[90, 100, 3], Act::Logistic, Link::Each(Act::Logistic), rng), plain.clone(), Head::WinDrawLoss),
+        (mlp(&[90, 40, 20, 40, 3], Act::Relu, Link::Softmax, rng), seen(7), Head::WinDrawLoss),
+        (mlp(&[90, 30, 81], Act::Tanh, Link::Each(Act::Logistic), rng), seen(81), Head::MoveScores { moves: 81 }),
+        (mlp(&[90, 17, 10], Act::Relu, Link::SoftmaxAnd(Act::Tanh), rng), seen(9), Head::PolicyValue { moves: 9 }),
+        (mlp(&[40, 24, 3], Act::Logistic, Link::Each(Act::Logistic), rng), coded, Head::WinDrawLoss),
+        (cascade(90, 50, 1, &ACTS, 0, rng), plain.clone(), value),
+        (cascade(90, 23, 3, &ACTS, 1, rng), seen(7), Head::WinDrawLoss),
+        (cascade(90, 40, 2, &[Act::Tanh], 3, rng), plain.clone(), Head::Value { outputs: 2 }),
+        (cascade(90, 0, 1, &ACTS, 0, rng), seen(7), value),
+    ]
+}
+
+#[test]
+fn alone_in_a_batch_or_along_a_line_the_bits_are_those_of_the_plain_version() {
+    let rng = &mut Rng::new(2);
+    for (net, encoder, head) in heads() {
+        let folded = Folded::new(&net, &encoder, head).unwrap();
+        let (mut scratch, mut line, mut batch) = (folded.scratch(), folded.line(), folded.batch());
+        let mut out = vec![0.0; folded.outputs()];
+        for size in [1, 7, 8, 9, 16, 17, 31, 33, 70] {
+            let states: Vec<(Vec<Fact>, Player)> =
+                (0..size).map(|i| (facts(90, 0.3, rng), Player((i % 2) as u8))).collect();
+            for (i, (state, mover)) in states.iter().enumerate() {
+                let before = &states[(i + size - 1) % size].0;
+                let on: Vec<Fact> = state.iter().copied().filter(|f| !before.contains(f)).collect();
+                let off: Vec<Fact> = before.iter().copied().filter(|f| !state.contains(f)).collect();
+                if i == 0 {
+                    folded.start(&mut line, before);
+                }
+                if i % 3 == 0 {
+                    folded.push_child(&mut batch, &line, &on, &off, *mover);
+                } else {
+                    folded.push(&mut batch, state, *mover);
+                }
+                folded.update(&mut line, &on, &off);
+                let want = folded.plain(state, *mover);
+                folded.forward(state, *mover, &mut scratch, &mut out);
+                assert_eq!(out, want, "alone");
+                folded.finish(&line, *mover, &mut scratch, &mut out);
+                assert_eq!(out, want, "along a line");
+            }
+            let mut all = vec![0.0; size * folded.outputs()];
+            folded.run(&mut batch, &mut all);
+            let want: Vec<f32> = states.iter().flat_map(|(s, mover)| folded.plain(s, *mover)).collect();
+            assert_eq!(all, want, "in a batch of {size}");
+        }
+    }
+}
+
+#[test]
+fn folded_outputs_are_those_of_the_net_on_encoded_inputs() {
+    let rng = &mut Rng::new(3);
+    let mut code = Code::default();
+    for (net, encoder, head) in heads() {
+        let folded = Folded::new(&net, &encoder, head).unwrap();
+        for _ in 0..200 {
+            let state = facts(90, rng.unit(), rng);
+            for mover in [Player(0), Player(1)] {
+                encoder.encode(&state, mover, &mut code);
+                let mut want = net.forward(code.row());
+                if let (Some(mirror), true, true) = (encoder.mirror(), mover == Player(1), want.len() >= 9) {
+                    let raw = want.clone();
+                    mirror.moves.iter().enumerate().for_each(|(m, seen)| want[m] = raw[seen.index()]);
+                }
+                let got = folded.plain(&state, mover);
+                let worst = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                assert!(worst < 5e-6, "{head:?}: {got:?} instead of {want:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn moves_as_inputs_are_scored_like_the_net_on_encoded_actions() {
+    let rng = &mut Rng::new(4);
+    let mut code = Code::default();
+    for actions in [Actions::Beside { moves: 9 }, Actions::Crossed { moves: 9 }] {
+        for mirrored in [false, true] {
+            let mut encoder = Encoder::facts(30).with(actions).unwrap();
+            if mirrored {
+                encoder = encoder.relative(mirror(30, 9)).unwrap();
+            }
+            let net = mlp(&[encoder.inputs(), 40, 20, 40, 1], Act::Relu, Link::Each(Act::Identity), rng);
+            let folded = Folded::new(&net, &encoder, Head::MoveScores { moves: 9 }).unwrap();
+            let mut scratch = folded.scratch();
+            let state = facts(30, 0.3, rng);
+            let moves = [Move(1), Move(2), Move(8)];
+            for mover in [Player(0), Player(1)] {
+                let mut scores = [0.0; 3];
+                folded.score_moves(&state, mover, &moves, &mut scratch, &mut scores);
+                for (m, score) in moves.iter().zip(scores) {
+                    encoder.encode_action(&state, mover, *m, &mut code);
+                    let want = net.forward(code.row())[0];
+                    assert!((score - want).abs() < 5e-6, "{m:?}: {score} instead of {want}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_policy_over_some_moves_adds_up_to_one() {
+    let rng = &mut Rng::new(5);
+    let encoder = Encoder::facts(30).relative(mirror(30, 9)).unwrap();
+    let net = mlp(&[30, 16, 10], Act::Relu, Link::SoftmaxAnd(Act::Tanh), rng);
+    let folded = Folded::new(&net, &encoder, Head::PolicyValue { moves: 9 }).unwrap();
+    let (mut scratch, mut out, mut scores) = (folded.scratch(), [0.0; 10], [0.0; 4]);
+    let state = facts(30, 0.3, rng);
+    let moves = [Move(0), Move(3), Move(4), Move(8)];
+    folded.forward(&state, Player(1), &mut scratch, &mut out);
+    folded.score_moves(&state, Player(1), &moves, &mut scratch, &mut scores);
+    let total: f32 = moves.iter().map(|m| out[m.index()]).sum();
+    assert!((scores.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+    moves.iter().zip(scores).for_each(|(m, s)| assert!((out[m.index()] / total - s).abs() < 1e-6));
+    let payoffs = folded.payoffs(&out, Player(1)).unwrap();
+    assert_eq!(payoffs[Player(1)], out[9]);
+}
+
+#[test]
+fn parts_that_do_not_fit_are_refused() {
+    let rng = &mut Rng::new(6);
+    let net = mlp(&[30, 5, 3], Act::Relu, Link::Softmax, rng);
+    assert!(Folded::new(&net, &Encoder::facts(30), Head::WinDrawLoss).is_ok());
+    assert!(Folded::new(&net, &Encoder::facts(31), Head::WinDrawLoss).is_err());
+    assert!(Folded::new(&net, &Encoder::facts(30), Head::Value { outputs: 1 }).is_err());
+    let beside = Encoder::facts(20).with(Actions::Beside { moves: 10 }).unwrap();
+    assert!(Folded::new(&net, &beside, Head::WinDrawLoss).is_err());
+}

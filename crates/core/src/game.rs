@@ -98,7 +98,8 @@ pub trait Game: Send + Sync + 'static {
     /// What each player got, if the game is over.
     fn outcome(&self, s: &Self::State) -> Option<Payoffs>;
 
-    /// Replaces `out` by the facts that hold, in increasing order. Two states with the same facts are equal.
+    /// Replaces `out` by the facts that hold, in increasing order. Two states with the same facts are equal, unless
+    /// choices are [hidden](Game::hidden).
     fn facts(&self, s: &Self::State, out: &mut Vec<Fact>);
 
     /// A hash for tables: equal for equal states; states with equal keys have equal moves and values.
@@ -108,6 +109,18 @@ pub trait Game: Send + Sync + 'static {
     /// A table that must be exact uses `key ^ history_key`.
     fn history_key(&self, _s: &Self::State) -> u64 {
         0
+    }
+
+    /// Whether the state holds choices that its facts do not show: where moves are simultaneous, the roles choose one after
+    /// another, and who chooses later must not see what was chosen before.
+    fn hidden(&self, _s: &Self::State) -> bool {
+        false
+    }
+
+    /// A hash of what the mover may know: [`Game::key`], unless choices are hidden; then equal for all states that differ
+    /// only in those. A search that keeps one set of statistics per view is *decoupled*: nobody answers a choice unseen.
+    fn view_key(&self, s: &Self::State) -> u64 {
+        self.key(s)
     }
 
     /// The same state with the two roles exchanged, if the game has a [`crate::Mirror`].

@@ -3,7 +3,7 @@
 //! Naming: a *state* is the generic value that rules work on; a *position* is the same thing as text; a *fact* is
 //! something true of a state, `(cell 4 1 x)`; the *mover* is the player who chooses now.
 
-use crate::{GameInfo, Payoffs, Rng};
+use crate::{GameInfo, Payoffs, Rng, playout};
 use std::cell::RefCell;
 use std::fmt;
 use std::hash::Hash;
@@ -115,6 +115,18 @@ pub trait Game: Send + Sync + 'static {
     /// another, and who chooses later must not see what was chosen before.
     fn hidden(&self, _s: &Self::State) -> bool {
         false
+    }
+
+    /// Adds up the payoffs of `n` uniformly random playouts from `s`, by player, and gives the plies of all of them.
+    /// Overridden where many can be played at once; which playouts are drawn may then depend on `n`.
+    fn rollouts(&self, s: &Self::State, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
+        let mut plies = 0;
+        for _ in 0..n {
+            let (payoffs, p) = playout(self, &mut s.clone(), rng);
+            totals.iter_mut().zip(payoffs.as_slice()).for_each(|(t, &v)| *t += v as f64);
+            plies += p as u64;
+        }
+        plies
     }
 
     /// A hash of what the mover may know: [`Game::key`], unless choices are hidden; then equal for all states that differ

@@ -6,96 +6,91 @@
 //! fixpoint, when all else is settled and one of their inputs has changed.
 //!
 //! What the game asks for is kept as bits that changes flip directly: legal moves (in groups under one guard), and the
-//! facts that will differ after the step. Goals are evaluated on demand, at the end of a game.
+//! facts that will differ after the step. Goals are evaluated on demand, at the end of a game. Where moves have tapes (see
+//! [`crate::tapes`]), gates that depend on moves are not kept at all.
 
-use crate::bits::{flip, get, set, words};
+use crate::bits::{flip, get, words};
 use crate::net::*;
+use crate::tapes::Tapes;
 use std::ops::Range;
 
-/// Moves of a role that are legal under one guard: bits `bits.start..` of the outputs, one per move.
+/// Moves of a role that are legal under one guard.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     pub guard: Lit,
     pub moves: Vec<u32>,
-    /// The words of the outputs that hold the bits.
+    /// The words of the outputs that hold one bit per move.
     pub words: Range<usize>,
+}
+
+/// Where a node's change goes: a range of edges to gates, then of output bits, then of loops.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fan {
+    gates: u32,
+    bits: u32,
+    loops: u32,
+    end: u32,
 }
 
 /// How the net is wired for events; shared by all machines.
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
-    facts: usize,
     /// First node of the moves; a move's node is this plus its index in `net.does`.
     does: usize,
-    fan_starts: Vec<u32>,
-    /// `2 * gate + negated`.
-    fan: Vec<u32>,
-    sink_starts: Vec<u32>,
-    /// Output bits flipped by a change.
-    sinks: Vec<u32>,
-    loop_starts: Vec<u32>,
-    /// Loops to evaluate again after a change.
-    feeds: Vec<u32>,
-    /// Nodes whose change matters to events.
+    fans: Vec<Fan>,
+    /// Gates as `2 * gate + negated`, bits and loops by number.
+    edges: Vec<u32>,
+    /// The count of each gate when all inputs are false, less its threshold.
     bias: Vec<i32>,
-    /// Output bits when all inputs are false and gates as their bias says.
+    /// Output bits when all nodes are false.
     blank: Vec<u64>,
-    in_loop: Vec<bool>,
+    kept: Vec<bool>,
+    looped: Vec<bool>,
     pub groups: Vec<Vec<Group>>,
-    /// The words of the outputs that hold the facts about to change.
-    changes: Range<usize>,
+    /// The words of the outputs that hold the facts about to change; by role where moves have tapes.
+    changes: Vec<Range<usize>>,
     /// Gates for the goals that are not kept by events, inputs first.
-    late: Vec<Node>,
-    eager: Vec<bool>,
+    goals: Vec<Node>,
+    /// Gates for `next` that are not kept by events, inputs first.
+    next: Vec<Node>,
 }
 
 impl Wiring {
-    pub fn new(net: &Net) -> Wiring {
+    /// Wires all of the net, or only what tapes do not do.
+    pub fn new(net: &Net, tapes: Option<&Tapes>) -> Wiring {
         let nodes = net.len();
-        let mut groups: Vec<Vec<Group>> = Vec::new();
         let mut outputs: Vec<(Lit, usize)> = Vec::new();
-        let mut used = 0;
-        for role in &net.roles {
-            let mut split: Vec<(Lit, u32, Lit)> = role
-                .legal
-                .iter()
-                .map(|&(m, l)| {
-                    let (guard, rest) = net.split_guard(l);
-                    (guard, m, rest)
-                })
-                .collect();
-            split.sort_unstable();
-            let mut mine = Vec::new();
-            for same in split.chunk_by(|a, b| a.0 == b.0) {
-                outputs.extend(same.iter().enumerate().map(|(i, x)| (x.2, used * 64 + i)));
-                let range = used..used + words(same.len());
-                used = range.end;
-                mine.push(Group { guard: same[0].0, moves: same.iter().map(|x| x.1).collect(), words: range });
-            }
-            groups.push(mine);
-        }
+        let (groups, mut used) = groups(net, &mut outputs);
         let facts = net.facts.len();
-        let changes = used..used + words(facts);
-        for (f, &l) in net.next.iter().enumerate() {
-            let fact = (f as Lit + 1) << 1;
-            if l != fact {
-                outputs.extend([(l, changes.start * 64 + f), (fact, changes.start * 64 + f)]);
+        let all: Vec<(u32, Lit)> = net.next.iter().enumerate().map(|(f, &l)| (f as u32, l)).collect();
+        let mut changes = Vec::new();
+        for next in tapes.map_or(std::slice::from_ref(&all), |t| t.drift.as_slice()) {
+            let range = used..used + words(facts);
+            used = range.end;
+            for &(f, l) in next {
+                let fact = (f as Lit + 1) << 1;
+                if l != fact {
+                    outputs.extend([(l, range.start * 64 + f as usize), (fact, range.start * 64 + f as usize)]);
+                }
             }
+            changes.push(range);
         }
         let guards = groups.iter().flatten().map(|g| g.guard);
-        let eager = net.cone(outputs.iter().map(|o| o.0).chain(guards).chain([net.terminal]));
-        let wanted = net.cone(net.roles.iter().flat_map(|r| r.goals.iter().map(|g| g.1)));
-        let late = (0..nodes).filter(|&n| wanted[n] && !eager[n]).map(|n| n as Node).collect();
-        let mut in_loop = vec![false; nodes];
+        let kept = net.cone(outputs.iter().map(|o| o.0).chain(guards).chain([net.terminal]));
+        let beyond = |roots: Vec<Lit>| {
+            let wanted = net.cone(roots);
+            (0..nodes).filter(|&n| wanted[n] && !kept[n]).map(|n| n as Node).collect::<Vec<_>>()
+        };
+        let mut looped = vec![false; nodes];
         let mut loop_of = vec![u32::MAX; nodes];
         for (i, l) in net.loops.iter().enumerate() {
             for n in l.clone() {
-                (in_loop[n as usize], loop_of[n as usize]) = (eager[n as usize], i as u32);
+                (looped[n as usize], loop_of[n as usize]) = (kept[n as usize], i as u32);
             }
         }
         let mut bias = vec![-1; nodes];
-        let (mut fan, mut feeds) = (vec![Vec::new(); nodes], vec![Vec::new(); nodes]);
-        for n in (0..nodes).filter(|&n| eager[n]) {
+        let (mut gates, mut feeds) = (vec![Vec::new(); nodes], vec![Vec::new(); nodes]);
+        for n in (0..nodes).filter(|&n| kept[n]) {
             let inputs = net.inputs(n as Node);
             let need = match net.kinds[n] {
                 Kind::And => inputs.len() as i32,
@@ -105,52 +100,58 @@ impl Wiring {
             bias[n] = inputs.iter().filter(|&l| l & 1 == 1).count() as i32 - need;
             for &l in inputs {
                 let from = (l >> 1) as usize;
-                if !in_loop[n] {
-                    fan[from].push((n as u32) << 1 | (l & 1));
+                if !looped[n] {
+                    gates[from].push((n as u32) << 1 | (l & 1));
                 } else if loop_of[from] != loop_of[n] && !feeds[from].contains(&loop_of[n]) {
                     feeds[from].push(loop_of[n]);
                 }
             }
         }
-        let mut sinks = vec![Vec::new(); nodes];
-        let mut blank = vec![0; changes.end];
+        let mut bits = vec![Vec::new(); nodes];
+        let mut blank = vec![0; used];
         for (l, bit) in outputs {
-            sinks[(l >> 1) as usize].push(bit as u32);
+            bits[(l >> 1) as usize].push(bit as u32);
             if l & 1 == 1 {
                 flip(&mut blank, bit);
             }
         }
-        let (fan_starts, fan) = flatten(fan);
-        let (sink_starts, sinks) = flatten(sinks);
-        let (loop_starts, feeds) = flatten(feeds);
-        Wiring {
-            facts,
-            does: 1 + facts,
-            fan_starts,
-            fan,
-            sink_starts,
-            sinks,
-            loop_starts,
-            feeds,
-            bias,
-            blank,
-            in_loop,
-            groups,
-            changes,
-            late,
-            eager,
+        let (mut fans, mut edges) = (Vec::new(), Vec::new());
+        for n in 0..nodes {
+            let mut fan = Fan { gates: edges.len() as u32, ..Fan::default() };
+            edges.append(&mut gates[n]);
+            fan.bits = edges.len() as u32;
+            edges.append(&mut bits[n]);
+            fan.loops = edges.len() as u32;
+            edges.append(&mut feeds[n]);
+            fan.end = edges.len() as u32;
+            fans.push(fan);
         }
+        let goals = beyond(net.roles.iter().flat_map(|r| r.goals.iter().map(|g| g.1)).collect());
+        let next = beyond(net.next.clone());
+        Wiring { does: 1 + facts, fans, edges, bias, blank, looped, groups, changes, goals, next, kept }
     }
 }
 
-fn flatten(lists: Vec<Vec<u32>>) -> (Vec<u32>, Vec<u32>) {
-    let mut starts = vec![0];
-    let mut all = Vec::new();
-    for list in lists {
-        all.extend(list);
-        starts.push(all.len() as u32);
+/// Each role's moves by guard, with their places among the output bits.
+fn groups(net: &Net, outputs: &mut Vec<(Lit, usize)>) -> (Vec<Vec<Group>>, usize) {
+    let (mut groups, mut used) = (Vec::new(), 0);
+    for role in &net.roles {
+        let split = |&(m, l): &(u32, Lit)| {
+            let (guard, rest) = net.split_guard(l);
+            (guard, m, rest)
+        };
+        let mut split: Vec<(Lit, u32, Lit)> = role.legal.iter().map(split).collect();
+        split.sort_unstable();
+        let mut mine = Vec::new();
+        for same in split.chunk_by(|a, b| a.0 == b.0) {
+            outputs.extend(same.iter().enumerate().map(|(i, x)| (x.2, used * 64 + i)));
+            let range = used..used + words(same.len());
+            used = range.end;
+            mine.push(Group { guard: same[0].0, moves: same.iter().map(|x| x.1).collect(), words: range });
+        }
+        groups.push(mine);
     }
-    (starts, all)
+    (groups, used)
 }
 
 /// The evaluator at one state.
@@ -159,46 +160,40 @@ pub(crate) struct Machine {
     /// The facts that hold.
     pub facts: Vec<u64>,
     count: Vec<i32>,
-    value: Vec<bool>,
+    value: Vec<u8>,
     out: Vec<u64>,
+    /// Gates to look at: a ring is not needed, it empties between calls.
     queue: Vec<u32>,
+    queued: usize,
     dirty: Vec<u32>,
     changed: Vec<u32>,
-    /// Changes passed on, for choosing between evaluators.
-    pub events: u64,
+    /// Edges followed and formulas evaluated, for choosing between evaluators.
+    pub cost: u64,
 }
 
 impl Machine {
     /// At the state without facts.
     pub fn new(net: &Net, wiring: &Wiring) -> Machine {
+        let is_gate = |n: usize| matches!(net.kinds[n], Kind::And | Kind::Or) && wiring.kept[n] && !wiring.looped[n];
+        let on: Vec<u32> = (0..net.len()).filter(|&n| is_gate(n) && wiring.bias[n] >= 0).map(|n| n as u32).collect();
+        let loops = (0..net.loops.len() as u32).filter(|&l| wiring.looped[net.loops[l as usize].start as usize]);
         let mut machine = Machine {
             facts: vec![0; words(net.facts.len())],
             count: wiring.bias.clone(),
-            value: vec![false; net.len()],
+            value: vec![0; net.len()],
             out: wiring.blank.clone(),
-            queue: Vec::new(),
-            dirty: (0..net.loops.len() as u32)
-                .filter(|&l| wiring.in_loop[net.loops[l as usize].start as usize])
-                .collect(),
+            queued: on.len(),
+            queue: on,
+            dirty: loops.collect(),
             changed: Vec::new(),
-            events: 0,
+            cost: 0,
         };
-        let gates = (0..net.len() as u32).filter(|&n| {
-            matches!(net.kinds[n as usize], Kind::And | Kind::Or)
-                && !wiring.in_loop[n as usize]
-                && wiring.eager[n as usize]
-        });
-        machine.queue.extend(gates.filter(|&n| wiring.bias[n as usize] >= 0));
         machine.settle(net, wiring);
         machine
     }
 
     /// Moves to another state.
-    #[inline]
     pub fn seek(&mut self, net: &Net, wiring: &Wiring, facts: &[u64]) {
-        if self.facts[..] == *facts {
-            return;
-        }
         for (w, &new) in facts.iter().enumerate() {
             let mut differ = self.facts[w] ^ new;
             self.facts[w] = new;
@@ -211,40 +206,84 @@ impl Machine {
         self.settle(net, wiring);
     }
 
-    /// Makes one move of each role, given as indices into `net.does`.
+    /// Makes one move of each role, given as indices into `net.does`, where all of the net is wired.
     pub fn step(&mut self, net: &Net, wiring: &Wiring, does: &[u32]) {
         for &d in does {
             self.pass(wiring, wiring.does + d as usize, true);
         }
         self.settle(net, wiring);
-        let mut changed = std::mem::take(&mut self.changed);
-        changed.clear();
-        for (w, &word) in self.out[wiring.changes.clone()].iter().enumerate() {
+        self.changed.clear();
+        for (w, &word) in self.out[wiring.changes[0].clone()].iter().enumerate() {
             let mut word = word;
             while word != 0 {
-                changed.push(w as u32 * 64 + word.trailing_zeros());
+                self.changed.push(w as u32 * 64 + word.trailing_zeros());
                 word &= word - 1;
             }
         }
         for &d in does {
             self.pass(wiring, wiring.does + d as usize, false);
         }
-        for &f in &changed {
-            flip(&mut self.facts, f as usize);
-            let v = get(&self.facts, f as usize);
-            self.pass(wiring, 1 + f as usize, v);
+        self.apply(net, wiring);
+    }
+
+    /// Makes one role's move while the others wait, by its tape.
+    #[inline]
+    pub fn play(&mut self, net: &Net, wiring: &Wiring, tapes: &Tapes, role: usize, does: u32) {
+        self.cost += tapes.evaluate(does, &mut self.value);
+        let effects = tapes.effects(does);
+        self.changed.clear();
+        for (w, &word) in self.out[wiring.changes[role].clone()].iter().enumerate() {
+            let mut word = word;
+            while word != 0 {
+                let f = w as u32 * 64 + word.trailing_zeros();
+                word &= word - 1;
+                if !effects.iter().any(|e| e.0 == f) {
+                    self.changed.push(f);
+                }
+            }
         }
-        self.changed = changed;
+        for &(f, l) in effects {
+            if get(&self.facts, f as usize) != self.holds(l) {
+                self.changed.push(f);
+            }
+        }
+        self.apply(net, wiring);
+    }
+
+    /// Makes any joint move where moves have tapes but this one fits none: everything about it is evaluated.
+    #[cold]
+    pub fn step_fully(&mut self, net: &Net, wiring: &Wiring, does: &[u32]) {
+        does.iter().for_each(|&d| self.value[wiring.does + d as usize] = 1);
+        self.evaluate_all(net, &wiring.next);
+        self.changed.clear();
+        for (f, &l) in net.next.iter().enumerate() {
+            if get(&self.facts, f) != self.holds(l) {
+                self.changed.push(f as u32);
+            }
+        }
+        does.iter().for_each(|&d| self.value[wiring.does + d as usize] = 0);
+        self.apply(net, wiring);
+    }
+
+    /// Turns the facts that change.
+    #[inline]
+    fn apply(&mut self, net: &Net, wiring: &Wiring) {
+        for i in 0..self.changed.len() {
+            let f = self.changed[i] as usize;
+            flip(&mut self.facts, f);
+            let v = get(&self.facts, f);
+            self.pass(wiring, 1 + f, v);
+        }
         self.settle(net, wiring);
     }
 
-    /// Whether a literal that is kept by events holds.
+    /// Whether a literal that is kept by events, or was just evaluated, holds.
     #[inline]
     pub fn holds(&self, l: Lit) -> bool {
-        self.value[(l >> 1) as usize] != (l & 1 == 1)
+        self.value[(l >> 1) as usize] as Lit != (l & 1)
     }
 
-    /// The legal moves of a group, as bits in its order.
+    /// The legal moves of a group, as bits in its order, if its guard holds.
     #[inline]
     pub fn legal(&self, group: &Group) -> &[u64] {
         &self.out[group.words.clone()]
@@ -252,21 +291,25 @@ impl Machine {
 
     /// Evaluates what the goals need beyond what is kept.
     pub fn finish(&mut self, net: &Net, wiring: &Wiring) {
-        let mut i = 0;
+        self.evaluate_all(net, &wiring.goals);
+    }
+
+    /// Evaluates gates that events do not keep, inputs first.
+    fn evaluate_all(&mut self, net: &Net, list: &[Node]) {
         let mut loops = net.loops.iter().peekable();
-        while i < wiring.late.len() {
-            let n = wiring.late[i];
+        let mut i = 0;
+        while let Some(&n) = list.get(i) {
             while loops.next_if(|l| l.end <= n).is_some() {}
             if let Some(l) = loops.peek()
                 && l.contains(&n)
             {
                 self.fixpoint(net, (*l).clone());
-                while i < wiring.late.len() && wiring.late[i] < l.end {
+                while list.get(i).is_some_and(|&n| n < l.end) {
                     i += 1;
                 }
                 continue;
             }
-            self.value[n as usize] = self.evaluate(net, n);
+            self.value[n as usize] = self.evaluate(net, n) as u8;
             i += 1;
         }
     }
@@ -277,18 +320,18 @@ impl Machine {
         match net.kinds[n as usize] {
             Kind::And => inputs.all(|&l| self.holds(l)),
             Kind::Or => inputs.any(|&l| self.holds(l)),
-            _ => self.value[n as usize],
+            _ => self.value[n as usize] == 1,
         }
     }
 
     /// The least fixpoint of a loop.
     fn fixpoint(&mut self, net: &Net, range: Range<Node>) {
-        self.value[range.start as usize..range.end as usize].fill(false);
+        self.value[range.start as usize..range.end as usize].fill(0);
         loop {
             let mut grown = false;
             for n in range.clone() {
-                if !self.value[n as usize] && self.evaluate(net, n) {
-                    self.value[n as usize] = true;
+                if self.value[n as usize] == 0 && self.evaluate(net, n) {
+                    self.value[n as usize] = 1;
                     grown = true;
                 }
             }
@@ -301,44 +344,52 @@ impl Machine {
     /// A node has changed: tells everyone it feeds.
     #[inline]
     fn pass(&mut self, wiring: &Wiring, n: usize, v: bool) {
-        self.value[n] = v;
+        self.value[n] = v as u8;
         self.tell(wiring, n, v);
     }
 
     #[inline]
     fn tell(&mut self, wiring: &Wiring, n: usize, v: bool) {
-        self.events += 1;
-        for &edge in &wiring.fan[wiring.fan_starts[n] as usize..wiring.fan_starts[n + 1] as usize] {
+        let fan = wiring.fans[n];
+        let gates = &wiring.edges[fan.gates as usize..fan.bits as usize];
+        self.cost += 1 + gates.len() as u64;
+        if self.queue.len() < self.queued + gates.len() {
+            self.queue.resize(self.queued + gates.len() + 64, 0);
+        }
+        // Whether a count crosses its threshold cannot be predicted: write always, keep if it did.
+        for &edge in gates {
             let gate = (edge >> 1) as usize;
-            let delta = if v != (edge & 1 == 1) { 1 } else { -1 };
+            let delta = ((v as u32 ^ edge) & 1) as i32 * 2 - 1;
             let old = self.count[gate];
             self.count[gate] = old + delta;
-            if (old ^ (old + delta)) < 0 {
-                self.queue.push(gate as u32);
-            }
+            self.queue[self.queued] = gate as u32;
+            self.queued += ((old ^ (old + delta)) < 0) as usize;
         }
-        for &bit in &wiring.sinks[wiring.sink_starts[n] as usize..wiring.sink_starts[n + 1] as usize] {
+        for &bit in &wiring.edges[fan.bits as usize..fan.loops as usize] {
             flip(&mut self.out, bit as usize);
         }
-        for &l in &wiring.feeds[wiring.loop_starts[n] as usize..wiring.loop_starts[n + 1] as usize] {
-            if !self.dirty.contains(&l) {
-                self.dirty.push(l);
+        if fan.loops != fan.end {
+            for &l in &wiring.edges[fan.loops as usize..fan.end as usize] {
+                if !self.dirty.contains(&l) {
+                    self.dirty.push(l);
+                }
             }
         }
     }
 
+    #[inline]
     fn settle(&mut self, net: &Net, wiring: &Wiring) {
         loop {
             let mut i = 0;
-            while i < self.queue.len() {
+            while i < self.queued {
                 let n = self.queue[i] as usize;
                 i += 1;
                 let v = self.count[n] >= 0;
-                if v != self.value[n] {
+                if v as u8 != self.value[n] {
                     self.pass(wiring, n, v);
                 }
             }
-            self.queue.clear();
+            self.queued = 0;
             if self.dirty.is_empty() {
                 return;
             }
@@ -355,7 +406,7 @@ impl Machine {
         for (n, old) in range.zip(before) {
             let v = self.value[n as usize];
             if v != old {
-                self.tell(wiring, n as usize, v);
+                self.tell(wiring, n as usize, v == 1);
             }
         }
     }

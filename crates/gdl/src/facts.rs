@@ -2,7 +2,8 @@
 //!
 //! Everything here is in *joint* moves, one of each role, as the language defines a step: a `noop` is a move and is counted.
 
-use crate::game::{Desk, Engine, GdlGame, GdlState, Turn};
+use crate::desk::{Desk, Engine, Turn};
+use crate::game::{GdlGame, GdlState};
 use ludex_core::{Game, MAX_PLAYERS, Move, Rng};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -139,7 +140,7 @@ pub fn facts(game: &GdlGame, options: &FactsOptions) -> FactsReport {
 /// The legal moves of one role at a state, whoever's turn it is; choices under way do not matter.
 pub fn legal_moves(game: &GdlGame, s: &GdlState, role: usize) -> Vec<Move> {
     let mut moves = Vec::new();
-    game.with(s, |desk| game.legal_of(desk, role, &mut moves));
+    game.with(s, |desk| game.engine.legal_of(desk, role, &mut moves));
     moves
 }
 
@@ -159,7 +160,7 @@ pub fn joint_perft(game: &GdlGame, depth: u32) -> Vec<u64> {
     let mut counts = vec![0u64; depth as usize];
     let mut states: HashMap<Vec<u64>, u64> = HashMap::new();
     states.insert(game.fact_words(&game.initial()).to_vec(), 1);
-    let Ok(mut desk) = game.desk() else { return counts };
+    let Ok(mut desk) = game.engine.desk() else { return counts };
     for d in 0..depth as usize {
         let mut next: HashMap<Vec<u64>, u64> = HashMap::new();
         let last = d + 1 == depth as usize;
@@ -171,17 +172,17 @@ pub fn joint_perft(game: &GdlGame, depth: u32) -> Vec<u64> {
             }
             if next.len() > KEPT {
                 joint.each(|moves| {
-                    game.seek(&mut desk, facts);
-                    game.step(&mut desk, moves);
-                    let child = game.facts_at(&desk).to_vec();
+                    game.engine.seek(&mut desk, facts);
+                    game.engine.step(&mut desk, moves);
+                    let child = desk.facts().to_vec();
                     branch(game, &mut desk, &child, ways, &mut counts[d + 1..]);
                 });
                 continue;
             }
             joint.each(|moves| {
-                game.seek(&mut desk, facts);
-                game.step(&mut desk, moves);
-                *next.entry(game.facts_at(&desk).to_vec()).or_insert(0) += ways;
+                game.engine.seek(&mut desk, facts);
+                game.engine.step(&mut desk, moves);
+                *next.entry(desk.facts().to_vec()).or_insert(0) += ways;
             });
         }
         states = next;
@@ -197,9 +198,9 @@ fn branch(game: &GdlGame, desk: &mut Desk, facts: &[u64], ways: u64, counts: &mu
         return;
     }
     joint.each(|moves| {
-        game.seek(desk, facts);
-        game.step(desk, moves);
-        let child = game.facts_at(desk).to_vec();
+        game.engine.seek(desk, facts);
+        game.engine.step(desk, moves);
+        let child = desk.facts().to_vec();
         branch(game, desk, &child, ways, deeper);
     });
 }
@@ -208,10 +209,10 @@ fn branch(game: &GdlGame, desk: &mut Desk, facts: &[u64], ways: u64, counts: &mu
 struct Joint(Vec<Vec<Move>>);
 
 fn joint_moves(game: &GdlGame, desk: &mut Desk, facts: &[u64]) -> Joint {
-    game.seek(desk, facts);
+    game.engine.seek(desk, facts);
     let mut all = vec![Vec::new(); game.info().players()];
     if game.turn(desk) != Turn::Over {
-        all.iter_mut().enumerate().for_each(|(r, moves)| game.legal_of(desk, r, moves));
+        all.iter_mut().enumerate().for_each(|(r, moves)| game.engine.legal_of(desk, r, moves));
     }
     Joint(all)
 }
@@ -274,24 +275,24 @@ fn playouts(game: &GdlGame, options: &FactsOptions) -> PlayoutFacts {
     let (mut lengths, mut goals) = (Sums::default(), vec![Sums::default(); roles]);
     let (mut min_length, mut max_length) = (u32::MAX, 0);
     let (mut goal_errors, mut stuck, mut cut) = (0, 0, 0);
-    let mut desk = game.desk().expect("an evaluator was made before");
+    let mut desk = game.engine.desk().expect("an evaluator was made before");
     for _ in 0..options.playouts {
-        game.seek(&mut desk, game.fact_words(&start));
+        game.engine.seek(&mut desk, game.fact_words(&start));
         let mut length = 0;
         while game.turn(&mut desk) != Turn::Over && length < cap {
             let mut joint = [0; MAX_PLAYERS];
             for (r, m) in joint[..roles].iter_mut().enumerate() {
-                *m = game.nth(&desk, r, rng.below(game.count(&desk, r)));
+                *m = game.engine.nth(&desk, r, rng.below(game.engine.count(&desk, r)));
             }
-            game.step(&mut desk, &joint[..roles]);
+            game.engine.step(&mut desk, &joint[..roles]);
             length += 1;
         }
         lengths.add(length as f64);
         (min_length, max_length) = (min_length.min(length), max_length.max(length));
-        if !game.terminal(&desk) {
+        if !game.engine.terminal(&desk) {
             if length >= cap { cut += 1 } else { stuck += 1 }
         }
-        let reached: Vec<Vec<i32>> = (0..roles).map(|r| game.goals_of(&mut desk, r)).collect();
+        let reached: Vec<Vec<i32>> = (0..roles).map(|r| game.engine.goals_of(&mut desk, r)).collect();
         if reached.iter().all(|g| g.len() == 1) {
             goals.iter_mut().zip(&reached).for_each(|(sums, g)| sums.add(g[0] as f64));
         } else {

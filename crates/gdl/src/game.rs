@@ -10,10 +10,11 @@
 //! chosen before is part of the state, but it is neither among the facts nor in [`Game::view_key`]: whoever chooses later
 //! cannot see it.
 
-use crate::bits::{get, ones, select_in, set, words};
+use crate::bits::{ones, set, words};
 use crate::budget::Budget;
+use crate::desk::{At, Desk, Engine, Turn};
 use crate::error::{Error, ErrorKind};
-use crate::event::{Machine, Wiring};
+use crate::event::Wiring;
 use crate::ground::{self, Statics};
 use crate::interpreter::{Interpreter, Rules};
 use crate::kif::{self, Expr, ExprKind};
@@ -45,15 +46,10 @@ pub struct GdlGame {
     pub(crate) engine: Engine,
     pub(crate) names: Names,
     pub(crate) habits: crate::habits::Habits,
-    init: Vec<u64>,
+    pub(crate) init: Vec<u64>,
     goal_range: (i32, i32),
+    pub(crate) lanes: crate::playouts::LanePlan,
     set_up: Duration,
-}
-
-/// What evaluates states.
-pub(crate) enum Engine {
-    Net { net: Box<Net>, wiring: Box<Wiring> },
-    Rules { rules: Arc<Rules>, sheet: Box<Sheet> },
 }
 
 /// The names of facts and moves, both ways.
@@ -70,28 +66,6 @@ pub(crate) struct Names {
 pub struct GdlState {
     /// Words of facts, then two choices a word: move + 1, or 0.
     words: Box<[u64]>,
-}
-
-/// Who chooses at a state, choices under way aside.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Turn {
-    /// Nobody: the game is over.
-    Over,
-    /// The roles in this set, one after another.
-    Choose(u8),
-}
-
-/// An evaluator at one state.
-#[derive(Clone)]
-pub(crate) struct Desk {
-    pub at: At,
-    turn: Option<Turn>,
-}
-
-#[derive(Clone)]
-pub(crate) enum At {
-    Net(Box<Machine>),
-    Rules(Box<Interpreter>),
 }
 
 impl GdlGame {
@@ -139,8 +113,10 @@ impl GdlGame {
         let goal_range =
             (goals.iter().copied().min().unwrap_or(0).min(0), goals.iter().copied().max().unwrap_or(0).max(100));
         let mut game =
-            GdlGame { info, id, engine, names, habits: Default::default(), init, goal_range, set_up: Duration::ZERO };
+            GdlGame { info, id, engine, names, habits: Default::default(), init, goal_range, lanes: Default::default(), set_up: Duration::ZERO };
         game.habits = crate::habits::observe(&game)?;
+        game.compile_moves()?;
+        game.plan_lanes()?;
         game.info.zero_sum =
             game.info.roles.len() == 2 && game.habits.constant_sum == Some(goal_range.0 + goal_range.1);
         game.info.horizon = game.habits.horizon(game.info.roles.len());
@@ -167,7 +143,7 @@ impl GdlGame {
 
     /// The goals of all roles at a state, as the sheet defines them: none or several where it is careless.
     pub fn goals(&self, s: &GdlState) -> Vec<Vec<i32>> {
-        self.with(s, |desk| (0..self.info.roles.len()).map(|r| self.goals_of(desk, r)).collect())
+        self.with(s, |desk| (0..self.info.roles.len()).map(|r| self.engine.goals_of(desk, r)).collect())
     }
 
     /// A goal as a payoff: linear, the lowest goal -1, the highest 1 (0 and 100 unless the sheet goes beyond).
@@ -176,20 +152,11 @@ impl GdlGame {
         (2.0 * (goal - lo) as f32 / (hi - lo) as f32 - 1.0).clamp(-1.0, 1.0)
     }
 
-    /// A fresh evaluator.
-    pub(crate) fn desk(&self) -> Result<Desk, Error> {
-        let at = match &self.engine {
-            Engine::Net { net, wiring } => At::Net(Box::new(Machine::new(net, wiring))),
-            Engine::Rules { rules, .. } => At::Rules(Box::new(Interpreter::new(rules.clone(), u64::MAX)?)),
-        };
-        Ok(Desk { at, turn: None })
-    }
-
     /// Calls `f` with this thread's evaluator, brought to the state's facts.
     #[inline]
     pub(crate) fn with<T>(&self, s: &GdlState, f: impl FnOnce(&mut Desk) -> T) -> T {
         self.at_desk(|desk| {
-            self.seek(desk, self.fact_words(s));
+            self.engine.seek(desk, self.fact_words(s));
             f(desk)
         })
     }
@@ -197,13 +164,13 @@ impl GdlGame {
     #[inline]
     fn with_mut(&self, s: &mut GdlState, f: impl FnOnce(&mut Desk, &mut GdlState)) {
         self.at_desk(|desk| {
-            self.seek(desk, self.fact_words(s));
+            self.engine.seek(desk, self.fact_words(s));
             f(desk, s);
         })
     }
 
     #[inline]
-    fn at_desk<T>(&self, f: impl FnOnce(&mut Desk) -> T) -> T {
+    pub(crate) fn at_desk<T>(&self, f: impl FnOnce(&mut Desk) -> T) -> T {
         /// Evaluators kept per thread; more games than this in turns on one thread are slow, not wrong.
         const KEPT: usize = 4;
         thread_local!(static DESKS: RefCell<Vec<(u64, Desk)>> = const { RefCell::new(Vec::new()) });
@@ -211,7 +178,7 @@ impl GdlGame {
             if desks.first().is_none_or(|d| d.0 != self.id) {
                 let desk = match desks.iter().position(|d| d.0 == self.id) {
                     Some(i) => desks.remove(i),
-                    None => (self.id, self.desk().expect("an evaluator was made before")),
+                    None => (self.id, self.engine.desk().expect("an evaluator was made before")),
                 };
                 desks.insert(0, desk);
                 desks.truncate(KEPT);
@@ -231,140 +198,10 @@ impl GdlGame {
         GdlState { words: all.into() }
     }
 
-    #[inline]
-    pub(crate) fn seek(&self, desk: &mut Desk, facts: &[u64]) {
-        match (&self.engine, &mut desk.at) {
-            (Engine::Net { net, wiring }, At::Net(m)) => {
-                if m.facts[..] != *facts {
-                    desk.turn = None;
-                    m.seek(net, wiring, facts);
-                }
-            }
-            (_, At::Rules(i)) => {
-                if i.facts[..] != *facts {
-                    desk.turn = None;
-                    i.seek(facts).expect("interpreting is unlimited");
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The number of legal moves of a role.
-    #[inline]
-    pub(crate) fn count(&self, desk: &Desk, role: usize) -> u32 {
-        match (&self.engine, &desk.at) {
-            (Engine::Net { wiring, .. }, At::Net(m)) => {
-                let active = wiring.groups[role].iter().filter(|g| m.holds(g.guard));
-                active.map(|g| m.legal(g).iter().map(|w| w.count_ones()).sum::<u32>()).sum()
-            }
-            (_, At::Rules(i)) => i.legal[role].len() as u32,
-            _ => 0,
-        }
-    }
-
-    /// A role's `n`th legal move; the order is the same whenever the state is.
-    #[inline]
-    pub(crate) fn nth(&self, desk: &Desk, role: usize, mut n: u32) -> u32 {
-        match (&self.engine, &desk.at) {
-            (Engine::Net { wiring, .. }, At::Net(m)) => {
-                for g in wiring.groups[role].iter().filter(|g| m.holds(g.guard)) {
-                    let bits = m.legal(g);
-                    let count = bits.iter().map(|w| w.count_ones()).sum::<u32>();
-                    if n < count {
-                        return g.moves[select_in(bits, n)];
-                    }
-                    n -= count;
-                }
-                unreachable!("the role has that many moves")
-            }
-            (_, At::Rules(i)) => i.legal[role][n as usize],
-            _ => 0,
-        }
-    }
-
-    /// Replaces `out` by a role's legal moves, in order.
-    pub(crate) fn legal_of(&self, desk: &Desk, role: usize, out: &mut Vec<Move>) {
-        out.clear();
-        match (&self.engine, &desk.at) {
-            (Engine::Net { wiring, .. }, At::Net(m)) => {
-                let mut groups = 0;
-                for g in wiring.groups[role].iter().filter(|g| m.holds(g.guard)) {
-                    let before = out.len();
-                    out.extend(ones(m.legal(g)).map(|i| Move(g.moves[i])));
-                    groups += (out.len() > before) as u32;
-                }
-                if groups > 1 {
-                    out.sort_unstable();
-                }
-            }
-            (_, At::Rules(i)) => out.extend(i.legal[role].iter().map(|&m| Move(m))),
-            _ => {}
-        }
-    }
-
-    pub(crate) fn is_legal(&self, desk: &Desk, role: usize, mv: u32) -> bool {
-        match (&self.engine, &desk.at) {
-            (Engine::Net { wiring, .. }, At::Net(m)) => wiring.groups[role]
-                .iter()
-                .any(|g| m.holds(g.guard) && g.moves.binary_search(&mv).is_ok_and(|i| get(m.legal(g), i))),
-            (_, At::Rules(i)) => i.legal[role].binary_search(&mv).is_ok(),
-            _ => false,
-        }
-    }
-
-    pub(crate) fn terminal(&self, desk: &Desk) -> bool {
-        match (&self.engine, &desk.at) {
-            (Engine::Net { net, .. }, At::Net(m)) => m.holds(net.terminal),
-            (_, At::Rules(i)) => i.terminal,
-            _ => true,
-        }
-    }
-
-    /// Makes one move of each role.
-    pub(crate) fn step(&self, desk: &mut Desk, moves: &[u32]) {
-        desk.turn = None;
-        match (&self.engine, &mut desk.at) {
-            (Engine::Net { net, wiring }, At::Net(m)) => {
-                let mut does = [0; MAX_PLAYERS];
-                for (r, &mv) in moves.iter().enumerate() {
-                    does[r] = net.doing(r as u32, mv);
-                }
-                m.step(net, wiring, &does[..moves.len()]);
-            }
-            (_, At::Rules(i)) => i.step(moves).expect("interpreting is unlimited"),
-            _ => {}
-        }
-    }
-
-    pub(crate) fn facts_at<'a>(&self, desk: &'a Desk) -> &'a [u64] {
-        match &desk.at {
-            At::Net(m) => &m.facts,
-            At::Rules(i) => &i.facts,
-        }
-    }
-
-    /// The goals of a role that hold, in increasing order.
-    pub(crate) fn goals_of(&self, desk: &mut Desk, role: usize) -> Vec<i32> {
-        match (&self.engine, &mut desk.at) {
-            (Engine::Net { net, wiring }, At::Net(m)) => {
-                m.finish(net, wiring);
-                net.roles[role].goals.iter().filter(|g| m.holds(g.1)).map(|g| g.0).collect()
-            }
-            (Engine::Rules { sheet, .. }, At::Rules(i)) => {
-                let mut goals: Vec<i32> = i.goals(role).filter_map(|t| sheet.text(i.terms(), t).parse().ok()).collect();
-                goals.sort_unstable();
-                goals.dedup();
-                goals
-            }
-            _ => Vec::new(),
-        }
-    }
-
     /// The payoffs at a state: a role without a goal has reached none, one with several gets the highest.
     pub(crate) fn payoffs(&self, desk: &mut Desk) -> Payoffs {
         let mut payoffs = Payoffs::draw(self.info.roles.len());
-        if let (Engine::Net { net, wiring }, At::Net(m)) = (&self.engine, &mut desk.at) {
+        if let (Engine::Net { net, wiring, .. }, At::Net(m)) = (&self.engine, &mut desk.at) {
             m.finish(net, wiring);
             for (r, role) in net.roles.iter().enumerate() {
                 let goal = role.goals.iter().rev().find(|g| m.holds(g.1)).map_or(self.goal_range.0.max(0), |g| g.0);
@@ -373,7 +210,7 @@ impl GdlGame {
             return payoffs;
         }
         for r in 0..self.info.roles.len() {
-            let goal = self.goals_of(desk, r).last().copied().unwrap_or(self.goal_range.0.max(0));
+            let goal = self.engine.goals_of(desk, r).last().copied().unwrap_or(self.goal_range.0.max(0));
             payoffs[Player(r as u8)] = self.payoff(goal);
         }
         payoffs
@@ -390,14 +227,15 @@ impl GdlGame {
         turn
     }
 
-    fn find_turn(&self, desk: &Desk) -> Turn {
-        if self.terminal(desk) {
+    fn find_turn(&self, desk: &mut Desk) -> Turn {
+        if self.engine.terminal(desk) {
             return Turn::Over;
         }
         let roles = self.info.roles.len();
         let mut choosers = 0u8;
         for r in 0..roles {
-            match self.count(desk, r) {
+            desk.counts[r] = self.engine.count(desk, r);
+            match desk.counts[r] {
                 0 => return Turn::Over,
                 1 => {}
                 _ => choosers |= 1 << r,
@@ -405,9 +243,10 @@ impl GdlGame {
         }
         if choosers == 0 {
             // Nobody has a choice: whoever does something else than waiting plays; else the first.
-            let idle = |&r: &usize| self.habits.idle.get(r).copied().flatten() == Some(self.nth(desk, r, 0));
+            let desk = &*desk;
+            let idle = |&r: &usize| self.habits.idle.get(r).copied().flatten() == Some(self.engine.nth(desk, r, 0));
             let active = (0..roles).find(|r| !idle(r));
-            let holder = || self.habits.control_holder(self.facts_at(desk));
+            let holder = || self.habits.control_holder(desk.facts());
             choosers = 1 << active.or_else(holder).unwrap_or(0);
         }
         Turn::Choose(choosers)
@@ -437,7 +276,7 @@ impl GdlGame {
             return;
         };
         let (role, last) = self.chooser(s, choosers);
-        debug_assert!(self.is_legal(desk, role, m.0), "{} is not legal", self.move_name(m));
+        debug_assert!(self.engine.is_legal(desk, role, m.0), "{} is not legal", self.move_name(m));
         if !last {
             s.words[self.init.len() + role / 2] |= (m.0 as u64 + 1) << (role % 2 * 32);
             return;
@@ -448,12 +287,12 @@ impl GdlGame {
             *mv = match () {
                 _ if r == role => m.0,
                 _ if choosers >> r & 1 == 1 => self.picked(s, r).unwrap_or(0),
-                _ => self.nth(desk, r, 0),
+                _ => self.engine.nth(desk, r, 0),
             };
         }
-        self.step(desk, &joint[..roles]);
+        self.engine.step(desk, &joint[..roles]);
         let facts = self.init.len();
-        s.words[..facts].copy_from_slice(self.facts_at(desk));
+        s.words[..facts].copy_from_slice(desk.facts());
         s.words[facts..].fill(0);
     }
 }
@@ -474,8 +313,8 @@ fn from_net(net: Net, sheet: &Sheet, g: &ground::Grounding) -> Result<Parts, Err
     (0..net.facts.len()).filter(|&f| net.init[f]).for_each(|f| set(&mut init, f));
     let names = Names::new(net.facts.clone(), net.moves.clone(), sheet.fold);
     let goals = net.roles.iter().flat_map(|r| r.goals.iter().map(|g| g.0)).collect();
-    let wiring = Box::new(Wiring::new(&net));
-    Ok((Engine::Net { net: Box::new(net), wiring }, names, init, goals))
+    let wiring = Box::new(Wiring::new(&net, None));
+    Ok((Engine::Net { net: Box::new(net), wiring, tapes: None }, names, init, goals))
 }
 
 fn check_goal(value: &str) -> Result<i32, Error> {
@@ -567,14 +406,14 @@ impl Game for GdlGame {
     fn legal(&self, s: &GdlState, out: &mut Vec<Move>) {
         self.with(s, |desk| match self.turn(desk) {
             Turn::Over => out.clear(),
-            Turn::Choose(choosers) => self.legal_of(desk, self.chooser(s, choosers).0, out),
+            Turn::Choose(choosers) => self.engine.legal_of(desk, self.chooser(s, choosers).0, out),
         })
     }
 
     fn count_legal(&self, s: &GdlState) -> usize {
         self.with(s, |desk| match self.turn(desk) {
             Turn::Over => 0,
-            Turn::Choose(choosers) => self.count(desk, self.chooser(s, choosers).0) as usize,
+            Turn::Choose(choosers) => desk.counts[self.chooser(s, choosers).0] as usize,
         })
     }
 
@@ -583,8 +422,7 @@ impl Game for GdlGame {
             Turn::Over => None,
             Turn::Choose(choosers) => {
                 let role = self.chooser(s, choosers).0;
-                let count = self.count(desk, role);
-                Some(Move(self.nth(desk, role, rng.below(count))))
+                Some(Move(self.engine.nth(desk, role, rng.below(desk.counts[role]))))
             }
         })
     }
@@ -611,6 +449,10 @@ impl Game for GdlGame {
 
     fn hidden(&self, s: &GdlState) -> bool {
         s.words[self.init.len()..].iter().any(|&w| w != 0)
+    }
+
+    fn rollouts(&self, s: &GdlState, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
+        self.random_playouts(s, n, rng, totals)
     }
 
     fn view_key(&self, s: &GdlState) -> u64 {
@@ -675,7 +517,7 @@ impl Game for GdlGame {
                     Turn::Over => false,
                     Turn::Choose(choosers) => {
                         let (r, last) = self.chooser(&s, choosers);
-                        !last && self.info.roles[r] == role && self.is_legal(desk, r, m.0)
+                        !last && self.info.roles[r] == role && self.engine.is_legal(desk, r, m.0)
                     }
                 })
             });

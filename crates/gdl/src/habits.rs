@@ -6,7 +6,8 @@
 use crate::bits::get;
 use crate::error::Error;
 use crate::exclusive::Watch;
-use crate::game::{Engine, GdlGame, Turn};
+use crate::desk::{Engine, Turn};
+use crate::game::GdlGame;
 use crate::net::{Kind, Net};
 use ludex_core::{Fact, Game, Horizon, MAX_PLAYERS, Payoffs, Rng};
 
@@ -62,7 +63,7 @@ pub(crate) fn observe(game: &GdlGame) -> Result<Habits, Error> {
     if let Engine::Net { net, .. } = &game.engine {
         prove(net, &mut habits);
     }
-    let mut desk = game.desk()?;
+    let mut desk = game.engine.desk()?;
     let mut rng = Rng::new(0x6d61_7463_6865_7321);
     let start = game.initial();
     let roles = game.info().players();
@@ -70,18 +71,18 @@ pub(crate) fn observe(game: &GdlGame) -> Result<Habits, Error> {
     let (mut steps, mut sums) = (0, Vec::new());
     let mut watch = Watch::new(&game.names.facts);
     while habits.matches < MATCHES && steps < steps_allowed {
-        game.seek(&mut desk, game.fact_words(&start));
+        game.engine.seek(&mut desk, game.fact_words(&start));
         let mut length = 0;
         loop {
             if steps < 100 || (steps < 1_000 && steps % 8 == 0) {
-                watch.look(game.facts_at(&desk));
+                watch.look(desk.facts());
             }
             if length >= LONG || steps >= steps_allowed {
                 habits.unfinished += (length >= LONG || habits.matches == 0) as u32;
                 break;
             }
             let Turn::Choose(choosers) = game.turn(&mut desk) else {
-                let goals: Vec<Vec<i32>> = (0..roles).map(|r| game.goals_of(&mut desk, r)).collect();
+                let goals: Vec<Vec<i32>> = (0..roles).map(|r| game.engine.goals_of(&mut desk, r)).collect();
                 sums.push(
                     goals.iter().map(|g| if let &[v] = g.as_slice() { Some(v) } else { None }).sum::<Option<i32>>(),
                 );
@@ -90,9 +91,9 @@ pub(crate) fn observe(game: &GdlGame) -> Result<Habits, Error> {
             let mut joint = [0; MAX_PLAYERS];
             let mut choices = 0;
             for (r, m) in joint[..roles].iter_mut().enumerate() {
-                let count = game.count(&desk, r);
+                let count = game.engine.count(&desk, r);
                 choices += (count > 1) as u32;
-                *m = game.nth(&desk, r, rng.below(count));
+                *m = game.engine.nth(&desk, r, rng.below(count));
             }
             habits.turn_taking &= choices <= 1;
             if choices > 0 {
@@ -100,7 +101,7 @@ pub(crate) fn observe(game: &GdlGame) -> Result<Habits, Error> {
                     habits.idle[r].get_or_insert(joint[r]);
                 }
             }
-            game.step(&mut desk, &joint[..roles]);
+            game.engine.step(&mut desk, &joint[..roles]);
             length += 1;
             steps += 1;
         }

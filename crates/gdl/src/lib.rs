@@ -3,20 +3,26 @@
 mod bits;
 mod budget;
 mod datalog;
+mod desk;
 mod draw;
 mod error;
 mod event;
 mod exclusive;
+mod extract;
 mod facts;
 mod game;
+mod gates;
 mod ground;
 mod habits;
 mod interpreter;
 mod kif;
+mod lanes;
 mod net;
 mod places;
+mod playouts;
 mod sheet;
 mod strata;
+mod tapes;
 mod terms;
 pub use budget::Budget;
 pub use error::{Error, ErrorKind, Place};
@@ -27,7 +33,7 @@ pub use sheet::Reading;
 impl GdlGame {
     pub fn sizes(&self) -> String {
         match &self.engine {
-            game::Engine::Net { net, .. } => format!(
+            desk::Engine::Net { net, .. } => format!(
                 "facts {} moves {} nodes {} wires {} guards {} loops {}",
                 net.facts.len(),
                 net.moves.len(),
@@ -40,3 +46,4 @@ impl GdlGame {
         }
     }
 }
+

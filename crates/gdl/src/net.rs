@@ -12,6 +12,8 @@
 //! Relations that depend on themselves (chains, connections) become *loops*: ranges of gates that are evaluated together to
 //! their least fixpoint, never by plain propagation, which would let a chain support itself.
 
+use crate::extract::extract;
+use crate::gates::Builder;
 use crate::ground::Grounding;
 use crate::sheet::*;
 use crate::strata::components;
@@ -54,8 +56,8 @@ pub(crate) struct RoleNet {
 #[derive(Clone, Debug)]
 pub(crate) struct Net {
     pub kinds: Vec<Kind>,
-    starts: Vec<u32>,
-    inputs: Vec<Lit>,
+    pub starts: Vec<u32>,
+    pub inputs: Vec<Lit>,
     /// Gates that depend on themselves, in ranges to be evaluated to a fixpoint.
     pub loops: Vec<Range<Node>>,
     /// The facts, named.
@@ -64,7 +66,7 @@ pub(crate) struct Net {
     pub moves: Vec<String>,
     /// What can be done: role and move, in order.
     pub does: Vec<(u32, u32)>,
-    doing: Vec<u32>,
+    pub doing: Vec<u32>,
     pub init: Vec<bool>,
     pub next: Vec<Lit>,
     pub terminal: Lit,
@@ -222,7 +224,7 @@ pub(crate) fn build(sheet: &Sheet, g: &Grounding, is_static: &[bool]) -> Net {
         role_names: g.roles.iter().map(|&r| name(r)).collect(),
         guards,
     };
-    sweep(net)
+    tidy(net)
 }
 
 /// The index of each role's each move, in one table.
@@ -340,250 +342,51 @@ fn gates(b: &mut Builder, g: &Grounding, by_head: &ByHead, is_static: &[bool], l
     b.close();
 }
 
-struct Builder {
-    kinds: Vec<Kind>,
-    starts: Vec<u32>,
-    inputs: Vec<Lit>,
-    known: HashMap<(Kind, Box<[Lit]>), Lit>,
-    guards: std::collections::HashSet<Node>,
-    loops: Vec<Range<Node>>,
-    /// Inputs of the gates of loops, which are known only after the gates.
-    open: HashMap<Node, Vec<Lit>>,
-    /// For each role, the nodes of its moves.
-    does_nodes: Vec<Vec<Node>>,
-    role_of: HashMap<Node, u32>,
-    does: Vec<(u32, u32)>,
-}
-
-impl Builder {
-    fn new(does: &[(u32, u32)], roles: usize) -> Self {
-        Builder {
-            kinds: vec![Kind::False],
-            starts: vec![0, 0],
-            inputs: Vec::new(),
-            known: HashMap::new(),
-            guards: Default::default(),
-            loops: Vec::new(),
-            open: HashMap::new(),
-            does_nodes: vec![Vec::new(); roles],
-            role_of: HashMap::new(),
-            does: does.to_vec(),
+/// Shares pairs, drops the gates that nothing depends on, and numbers the rest so that inputs come first.
+fn tidy(mut net: Net) -> Net {
+    let mut kinds = std::mem::take(&mut net.kinds);
+    let mut inputs: Vec<Vec<Lit>> = net
+        .starts
+        .windows(2)
+        .map(|w| net.inputs[w[0] as usize..w[1] as usize].to_vec())
+        .collect();
+    extract(&mut kinds, &mut inputs, |n| net.loops.iter().any(|l| l.contains(&n)));
+    let edges: Vec<Vec<u32>> = inputs.iter().map(|list| list.iter().map(|l| l >> 1).collect()).collect();
+    let mut keep: Vec<bool> = kinds.iter().map(|k| !matches!(k, Kind::And | Kind::Or)).collect();
+    let mut stack: Vec<Node> = net.outputs().map(|l| l >> 1).collect();
+    let mut seen = vec![false; kinds.len()];
+    while let Some(n) = stack.pop() {
+        if !std::mem::replace(&mut seen[n as usize], true) {
+            keep[n as usize] = true;
+            stack.extend(&edges[n as usize]);
         }
     }
-
-    fn push(&mut self, kind: Kind, inputs: &[Lit]) -> Lit {
-        self.kinds.push(kind);
-        self.inputs.extend_from_slice(inputs);
-        self.starts.push(self.inputs.len() as u32);
-        (self.kinds.len() as Lit - 1) << 1
-    }
-
-    fn input(&mut self, kind: Kind) -> Lit {
-        let lit = self.push(kind, &[]);
-        if let Kind::Does(d) = kind {
-            let role = self.does[d as usize].0;
-            self.does_nodes[role as usize].push(lit >> 1);
-            self.role_of.insert(lit >> 1, role);
-        }
-        lit
-    }
-
-    fn open_or(&mut self) -> Lit {
-        self.push(Kind::Or, &[])
-    }
-
-    fn fill(&mut self, node: Node, mut inputs: Vec<Lit>) {
-        inputs.sort_unstable();
-        inputs.dedup();
-        inputs.retain(|&l| l != FALSE);
-        self.open.insert(node, inputs);
-    }
-
-    /// Lays the inputs of loops out with all the others.
-    fn close(&mut self) {
-        if self.open.is_empty() {
-            return;
-        }
-        let (mut starts, mut inputs) = (vec![0], Vec::with_capacity(self.inputs.len()));
-        for n in 0..self.kinds.len() {
-            match self.open.get(&(n as Node)) {
-                Some(filled) => inputs.extend_from_slice(filled),
-                None => inputs.extend_from_slice(&self.inputs[self.starts[n] as usize..self.starts[n + 1] as usize]),
-            }
-            starts.push(inputs.len() as u32);
-        }
-        (self.starts, self.inputs) = (starts, inputs);
-    }
-
-    fn gate(&mut self, kind: Kind, inputs: Vec<Lit>) -> Lit {
-        let key = (kind, inputs.into_boxed_slice());
-        if let Some(&lit) = self.known.get(&key) {
-            return lit;
-        }
-        let lit = self.push(kind, &key.1);
-        self.known.insert(key, lit);
-        lit
-    }
-
-    /// A conjunction.
-    fn and(&mut self, mut inputs: Vec<Lit>) -> Lit {
-        inputs.sort_unstable();
-        inputs.dedup();
-        inputs.retain(|&l| l != TRUE_LIT);
-        if inputs.first() == Some(&FALSE) || inputs.windows(2).any(|w| w[0] ^ 1 == w[1]) {
-            return FALSE;
-        }
-        match inputs.len() {
-            0 => return TRUE_LIT,
-            1 => return inputs[0],
-            _ => {}
-        }
-        if inputs.iter().all(|l| l & 1 == 1) {
-            return self.or(inputs.iter().map(|l| l ^ 1).collect()) ^ 1;
-        }
-        if inputs.len() > 2
-            && let Some(i) = inputs.iter().position(|l| l & 1 == 0 && self.guards.contains(&(l >> 1)))
-        {
-            let guard = inputs.remove(i);
-            let rest = self.and(inputs);
-            return self.and(vec![guard, rest]);
-        }
-        self.gate(Kind::And, inputs)
-    }
-
-    /// A disjunction.
-    fn or(&mut self, mut inputs: Vec<Lit>) -> Lit {
-        inputs.sort_unstable();
-        inputs.dedup();
-        inputs.retain(|&l| l != FALSE);
-        if inputs.first() == Some(&TRUE_LIT) || inputs.windows(2).any(|w| w[0] ^ 1 == w[1]) {
-            return TRUE_LIT;
-        }
-        match inputs.len() {
-            0 => return FALSE,
-            1 => return inputs[0],
-            _ => {}
-        }
-        if inputs.iter().all(|l| l & 1 == 1) {
-            return self.gate(Kind::And, inputs.iter().map(|l| l ^ 1).collect()) ^ 1;
-        }
-        if let Some(fewer) = self.complement(&inputs) {
-            return self.or(fewer);
-        }
-        self.gate(Kind::Or, inputs)
-    }
-
-    /// Replaces more than half of a role's moves by the negation of the others.
-    fn complement(&mut self, inputs: &[Lit]) -> Option<Vec<Lit>> {
-        let role = |l: &Lit| if l & 1 == 0 { self.role_of.get(&(l >> 1)).copied() } else { None };
-        let mut count = vec![0; self.does_nodes.len()];
-        inputs.iter().filter_map(role).for_each(|r| count[r as usize] += 1);
-        let r = (0..count.len()).find(|&r| count[r] > 1 && count[r] * 2 > self.does_nodes[r].len())?;
-        let (mine, mut rest): (Vec<Lit>, Vec<Lit>) = inputs.iter().partition(|l| role(l) == Some(r as u32));
-        let others = self.does_nodes[r].iter().map(|n| n << 1).filter(|l| mine.binary_search(l).is_err()).collect();
-        rest.push(self.or(others) ^ 1);
-        Some(rest)
-    }
-
-    /// A disjunction of conjunctions, factored.
-    fn sum(&mut self, terms: Vec<Vec<Lit>>) -> Lit {
-        let mut products: Vec<Vec<Lit>> = Vec::with_capacity(terms.len());
-        for mut term in terms {
-            term.sort_unstable();
-            term.dedup();
-            term.retain(|&l| l != TRUE_LIT);
-            if term.first() == Some(&FALSE) || term.windows(2).any(|w| w[0] ^ 1 == w[1]) {
-                continue;
-            }
-            if term.is_empty() {
-                return TRUE_LIT;
-            }
-            if let &[l] = term.as_slice()
-                && let Some(split) = self.guarded(l)
-            {
-                term = split.to_vec();
-            }
-            products.push(term);
-        }
-        products.sort_unstable();
-        products.dedup();
-        if products.len() == 1 {
-            return self.and(products.pop().unwrap_or_default());
-        }
-        let mut count: HashMap<Lit, u32> = HashMap::new();
-        products.iter().filter(|p| p.len() > 1).flatten().for_each(|&l| *count.entry(l).or_default() += 1);
-        let is_guard = |l: Lit| l & 1 == 0 && self.guards.contains(&(l >> 1));
-        let mut groups: Vec<(Lit, Vec<Lit>)> = Vec::new();
-        let mut sum = Vec::new();
-        for p in products {
-            let best = p.iter().filter(|l| p.len() > 1 && count[l] > 1).max_by_key(|&&l| (is_guard(l), count[&l], l));
-            match best {
-                Some(&l) => groups.push((l, p)),
-                None => sum.push(p),
-            }
-        }
-        groups.sort_unstable();
-        let mut alternatives: Vec<Lit> = sum.into_iter().map(|p| self.and(p)).collect();
-        for group in groups.chunk_by(|a, b| a.0 == b.0) {
-            let factor = group[0].0;
-            if let [(_, alone)] = group {
-                alternatives.push(self.and(alone.clone()));
-                continue;
-            }
-            let rest = group.iter().map(|(_, p)| p.iter().copied().filter(|&l| l != factor).collect()).collect();
-            let rest = self.sum(rest);
-            alternatives.push(self.and(vec![factor, rest]));
-        }
-        self.or(alternatives)
-    }
-
-    /// The guard and the rest, if the literal is such a gate.
-    fn guarded(&self, l: Lit) -> Option<[Lit; 2]> {
-        let n = (l >> 1) as usize;
-        if l & 1 == 1 || self.kinds[n] != Kind::And {
-            return None;
-        }
-        let &[a, b] = &self.inputs[self.starts[n] as usize..self.starts[n + 1] as usize] else { return None };
-        let is_guard = |l: Lit| l & 1 == 0 && self.guards.contains(&(l >> 1));
-        (is_guard(a) || is_guard(b)).then_some([a, b])
-    }
-}
-
-/// Drops the gates that nothing depends on.
-fn sweep(net: Net) -> Net {
-    let mut keep = net.cone(net.outputs());
-    for (n, k) in net.kinds.iter().enumerate() {
-        keep[n] |= !matches!(k, Kind::And | Kind::Or);
-    }
-    let mut number = vec![0; net.len()];
-    let (mut kinds, mut starts, mut inputs) = (Vec::new(), vec![0], Vec::new());
-    for n in (0..net.len()).filter(|&n| keep[n]) {
-        number[n] = kinds.len() as Node;
-        kinds.push(net.kinds[n]);
-    }
+    let component = components(&edges);
+    let mut order: Vec<Node> = (0..kinds.len() as Node).filter(|&n| keep[n as usize]).collect();
+    let is_gate = |n: Node| matches!(kinds[n as usize], Kind::And | Kind::Or);
+    order.sort_by_key(|&n| (is_gate(n), if is_gate(n) { component[n as usize] } else { 0 }, n));
+    let mut number = vec![0; kinds.len()];
+    order.iter().enumerate().for_each(|(i, &n)| number[n as usize] = i as Node);
     let renamed = |l: Lit| number[(l >> 1) as usize] << 1 | (l & 1);
-    for n in (0..net.len()).filter(|&n| keep[n]) {
-        inputs.extend(net.inputs(n as Node).iter().map(|&l| renamed(l)));
-        starts.push(inputs.len() as u32);
+    let mut laid = Net { kinds: Vec::new(), starts: vec![0], inputs: Vec::new(), loops: Vec::new(), ..net };
+    for same in order.chunk_by(|&a, &b| is_gate(a) && is_gate(b) && component[a as usize] == component[b as usize]) {
+        let first = laid.kinds.len() as Node;
+        if same.len() > 1 || edges[same[0] as usize].contains(&same[0]) {
+            laid.loops.push(first..first + same.len() as Node);
+        }
+        for &n in same {
+            let mut list: Vec<Lit> = inputs[n as usize].iter().map(|&l| renamed(l)).collect();
+            list.sort_unstable();
+            laid.kinds.push(kinds[n as usize]);
+            laid.inputs.extend(list);
+            laid.starts.push(laid.inputs.len() as u32);
+        }
     }
-    let kept = |l: &Range<Node>| {
-        let mut inside = l.clone().filter(|&n| keep[n as usize]).map(|n| number[n as usize]);
-        let first = inside.next()?;
-        Some(first..inside.last().unwrap_or(first) + 1)
-    };
-    let rename_all = |list: &[(u32, Lit)]| list.iter().map(|&(m, l)| (m, renamed(l))).collect();
-    let roles = net.roles.iter().map(|r| RoleNet {
-        legal: rename_all(&r.legal),
-        goals: r.goals.iter().map(|&(v, l)| (v, renamed(l))).collect(),
-    });
-    Net {
-        roles: roles.collect(),
-        loops: net.loops.iter().filter_map(kept).collect(),
-        next: net.next.iter().map(|&l| renamed(l)).collect(),
-        terminal: renamed(net.terminal),
-        kinds,
-        starts,
-        inputs,
-        ..net
+    for r in &mut laid.roles {
+        r.legal.iter_mut().for_each(|x| x.1 = renamed(x.1));
+        r.goals.iter_mut().for_each(|x| x.1 = renamed(x.1));
     }
+    laid.next.iter_mut().for_each(|l| *l = renamed(*l));
+    laid.terminal = renamed(laid.terminal);
+    laid
 }

@@ -10,6 +10,7 @@
 //! [`crate::tapes`]), gates that depend on moves are not kept at all.
 
 use crate::bits::{flip, get, words};
+use crate::code::Code;
 use crate::net::*;
 use crate::tapes::Tapes;
 use std::ops::Range;
@@ -49,8 +50,9 @@ pub(crate) struct Wiring {
     pub groups: Vec<Vec<Group>>,
     /// The words of the outputs that hold the facts about to change; by role where moves have tapes.
     changes: Vec<Range<usize>>,
-    /// Gates for the goals that are not kept by events, inputs first.
+    /// Gates for the goals that are not kept by events, inputs first; as code unless there are loops among them.
     goals: Vec<Node>,
+    goal_code: Option<Code>,
     /// Gates for `next` that are not kept by events, inputs first.
     next: Vec<Node>,
 }
@@ -128,7 +130,13 @@ impl Wiring {
         }
         let goals = beyond(net.roles.iter().flat_map(|r| r.goals.iter().map(|g| g.1)).collect());
         let next = beyond(net.next.clone());
-        Wiring { does: 1 + facts, fans, edges, bias, blank, looped, groups, changes, goals, next, kept }
+        let straight = goals.iter().all(|&n| loop_of[n as usize] == u32::MAX);
+        let goal_code = straight.then(|| {
+            let mut code = Code::default();
+            goals.iter().for_each(|&n| code.push(net, n));
+            code
+        });
+        Wiring { does: 1 + facts, fans, edges, bias, blank, looped, groups, changes, goals, goal_code, next, kept }
     }
 }
 
@@ -200,7 +208,7 @@ impl Machine {
             while differ != 0 {
                 let b = differ.trailing_zeros() as usize;
                 differ &= differ - 1;
-                self.pass(wiring, 1 + w * 64 + b, new >> b & 1 != 0);
+                self.turn(1 + w * 64 + b, new >> b & 1 != 0);
             }
         }
         self.settle(net, wiring);
@@ -209,7 +217,7 @@ impl Machine {
     /// Makes one move of each role, given as indices into `net.does`, where all of the net is wired.
     pub fn step(&mut self, net: &Net, wiring: &Wiring, does: &[u32]) {
         for &d in does {
-            self.pass(wiring, wiring.does + d as usize, true);
+            self.turn(wiring.does + d as usize, true);
         }
         self.settle(net, wiring);
         self.changed.clear();
@@ -221,7 +229,7 @@ impl Machine {
             }
         }
         for &d in does {
-            self.pass(wiring, wiring.does + d as usize, false);
+            self.turn(wiring.does + d as usize, false);
         }
         self.apply(net, wiring);
     }
@@ -272,7 +280,7 @@ impl Machine {
             let f = self.changed[i] as usize;
             flip(&mut self.facts, f);
             let v = get(&self.facts, f);
-            self.pass(wiring, 1 + f, v);
+            self.turn(1 + f, v);
         }
         self.settle(net, wiring);
     }
@@ -291,7 +299,10 @@ impl Machine {
 
     /// Evaluates what the goals need beyond what is kept.
     pub fn finish(&mut self, net: &Net, wiring: &Wiring) {
-        self.evaluate_all(net, &wiring.goals);
+        match &wiring.goal_code {
+            Some(code) => code.evaluate(.., &mut self.value),
+            None => self.evaluate_all(net, &wiring.goals),
+        }
     }
 
     /// Evaluates gates that events do not keep, inputs first.
@@ -341,60 +352,82 @@ impl Machine {
         }
     }
 
-    /// A node has changed: tells everyone it feeds.
+    /// Turns an input; gates hear of it when things settle.
     #[inline]
-    fn pass(&mut self, wiring: &Wiring, n: usize, v: bool) {
-        self.value[n] = v as u8;
-        self.tell(wiring, n, v);
+    fn turn(&mut self, n: usize, v: bool) {
+        self.count[n] = v as i32 - 1;
+        if self.queue.len() == self.queued {
+            self.queue.resize(2 * self.queued + 64, 0);
+        }
+        self.queue[self.queued] = n as u32;
+        self.queued += 1;
     }
 
-    #[inline]
-    fn tell(&mut self, wiring: &Wiring, n: usize, v: bool) {
-        let fan = wiring.fans[n];
-        let gates = &wiring.edges[fan.gates as usize..fan.bits as usize];
-        self.cost += 1 + gates.len() as u64;
-        if self.queue.len() < self.queued + gates.len() {
-            self.queue.resize(self.queued + gates.len() + 64, 0);
-        }
-        // Whether a count crosses its threshold cannot be predicted: write always, keep if it did.
-        for &edge in gates {
-            let gate = (edge >> 1) as usize;
-            let delta = ((v as u32 ^ edge) & 1) as i32 * 2 - 1;
-            let old = self.count[gate];
-            self.count[gate] = old + delta;
-            self.queue[self.queued] = gate as u32;
-            self.queued += ((old ^ (old + delta)) < 0) as usize;
-        }
-        for &bit in &wiring.edges[fan.bits as usize..fan.loops as usize] {
-            flip(&mut self.out, bit as usize);
-        }
-        if fan.loops != fan.end {
-            for &l in &wiring.edges[fan.loops as usize..fan.end as usize] {
-                if !self.dirty.contains(&l) {
-                    self.dirty.push(l);
-                }
-            }
-        }
-    }
-
+    /// Passes changes on until none is left.
     #[inline]
     fn settle(&mut self, net: &Net, wiring: &Wiring) {
         loop {
-            let mut i = 0;
-            while i < self.queued {
-                let n = self.queue[i] as usize;
-                i += 1;
-                let v = self.count[n] >= 0;
-                if v as u8 != self.value[n] {
-                    self.pass(wiring, n, v);
-                }
-            }
-            self.queued = 0;
-            if self.dirty.is_empty() {
+            let done = self.drain(wiring);
+            if !self.dirty.is_empty() && done {
+                self.settle_loop(net, wiring);
+            } else if done {
                 return;
             }
-            self.settle_loop(net, wiring);
         }
+    }
+
+    /// Works through the queue; false if it has to grow first.
+    fn drain(&mut self, wiring: &Wiring) -> bool {
+        // Slices of their own: the compiler then keeps them in registers.
+        let (count, value) = (self.count.as_mut_slice(), self.value.as_mut_slice());
+        let (out, queue) = (self.out.as_mut_slice(), self.queue.as_mut_slice());
+        let (fans, edges) = (wiring.fans.as_slice(), wiring.edges.as_slice());
+        let (mut next, mut queued, mut cost) = (0, self.queued, 0);
+        while next < queued {
+            let n = queue[next] as usize;
+            let v = (count[n] >= 0) as u8;
+            if v == value[n] {
+                next += 1;
+                continue;
+            }
+            let fan = fans[n];
+            let gates = &edges[fan.gates as usize..fan.bits as usize];
+            if queued + gates.len() > queue.len() {
+                break;
+            }
+            next += 1;
+            value[n] = v;
+            cost += 1 + gates.len();
+            // Whether a count crosses its threshold cannot be predicted: write always, keep if it did.
+            for &edge in gates {
+                let gate = (edge >> 1) as usize;
+                let old = count[gate];
+                let new = old + ((v as u32 ^ edge) & 1) as i32 * 2 - 1;
+                count[gate] = new;
+                queue[queued] = gate as u32;
+                queued += ((old ^ new) < 0) as usize;
+            }
+            for &bit in &edges[fan.bits as usize..fan.loops as usize] {
+                flip(out, bit as usize);
+            }
+            if fan.loops != fan.end {
+                for &l in &edges[fan.loops as usize..fan.end as usize] {
+                    if !self.dirty.contains(&l) {
+                        self.dirty.push(l);
+                    }
+                }
+            }
+        }
+        self.cost += cost as u64;
+        // What was worked through makes room.
+        queue.copy_within(next..queued, 0);
+        self.queued = queued - next;
+        if self.queued == 0 {
+            return true;
+        }
+        let room = self.queue.len() * 2 + edges.len();
+        self.queue.resize(room, 0);
+        false
     }
 
     #[cold]
@@ -404,9 +437,9 @@ impl Machine {
         let before = self.value[range.start as usize..range.end as usize].to_vec();
         self.fixpoint(net, range.clone());
         for (n, old) in range.zip(before) {
-            let v = self.value[n as usize];
+            let v = std::mem::replace(&mut self.value[n as usize], old);
             if v != old {
-                self.tell(wiring, n as usize, v == 1);
+                self.turn(n as usize, v == 1);
             }
         }
     }

@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs)]
 mod bits;
 mod budget;
+mod code;
 mod datalog;
 mod desk;
 mod draw;

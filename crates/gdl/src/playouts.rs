@@ -56,7 +56,6 @@ impl GdlGame {
         let program = Program::new(net, &self.habits.idle, false, |goal| self.payoff(goal) as f64);
         // Finding a move and moving the state cost a single line some ten edges beyond its events.
         let line = self.trial()? / STEPS as u64 + 10;
-        if std::env::var("DBG").is_ok() { eprintln!("lanes {} line {} x256 {}", program.cost_of_step(), line, line*256); }
         self.lanes.better = program.cost_of_step() < line * LANES as u64;
         self.lanes.playouts = Some(program);
         Ok(())

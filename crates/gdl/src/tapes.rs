@@ -8,6 +8,7 @@
 //! The gates that depend on moves then leave the event-driven net altogether, and a step costs what it changes. Formulas
 //! of tapes are evaluated only when the tape is played.
 
+use crate::code::Code;
 use crate::gates::Builder;
 use crate::net::*;
 use std::ops::Range;
@@ -21,8 +22,8 @@ pub(crate) struct Tapes {
     pub drift: Vec<Vec<(u32, Lit)>>,
     /// By index into `net.does`.
     tapes: Vec<Tape>,
-    /// Gates to evaluate, inputs first: `2 * node + is_and`, number of inputs, inputs.
-    code: Vec<u32>,
+    /// Formulas, inputs first.
+    code: Code,
     /// Facts with their next value, in order of facts.
     effects: Vec<(u32, Lit)>,
 }
@@ -116,23 +117,19 @@ pub(crate) fn compile(net: &Net, idle: &[u32]) -> Option<(Net, Tapes)> {
     }
     let net = Net { kinds: b.kinds, starts: b.starts, inputs: b.inputs, ..net.clone() };
     let kept = legal_cone(&net, &drift);
-    let (mut tapes, mut code, mut effects) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut tapes, mut code, mut effects) = (Vec::new(), Code::default(), Vec::new());
     for list in effects_of {
         let formulas = net.cone(list.iter().map(|e| e.1));
         let (code_start, effects_start) = (code.len() as u32, effects.len() as u32);
         // Loops that only a tape needs would have to be evaluated on it; rare enough to leave to events.
         for n in (0..net.len()).filter(|&n| formulas[n] && !kept[n]) {
-            let is_and = match net.kinds[n] {
-                Kind::And => 1,
-                Kind::Or => 0,
-                _ => continue,
-            };
+            if !matches!(net.kinds[n], Kind::And | Kind::Or) {
+                continue;
+            }
             if net.loops.iter().any(|l| l.contains(&(n as Node))) {
                 return None;
             }
-            let inputs = net.inputs(n as Node);
-            code.extend([(n as u32) << 1 | is_and, inputs.len() as u32]);
-            code.extend_from_slice(inputs);
+            code.push(&net, n as Node);
         }
         effects.extend(list);
         tapes.push(Tape { code: code_start..code.len() as u32, effects: effects_start..effects.len() as u32 });
@@ -155,21 +152,12 @@ fn rebuilt(b: &mut Builder, net: &Net, n: Node, value: impl Fn(Node) -> Lit) -> 
 }
 
 impl Tapes {
-    /// Evaluates the formulas of a move, given the values of what events keep.
+    /// Evaluates the formulas of a move, given the values of what events keep; gives the cost in edges.
     #[inline]
     pub fn evaluate(&self, does: u32, value: &mut [u8]) -> u64 {
         let range = self.tapes[does as usize].code.clone();
-        let mut code = &self.code[range.start as usize..range.end as usize];
-        // A number read here takes about a quarter of the time of an edge followed.
-        let cost = code.len() as u64 / 4;
-        while let [gate, len, rest @ ..] = code {
-            let (inputs, rest) = rest.split_at(*len as usize);
-            code = rest;
-            // An OR is an AND of what fails; without branches, as what holds cannot be predicted.
-            let or = !gate & 1;
-            let all = inputs.iter().fold(1, |all, &l| all & (value[(l >> 1) as usize] as u32 ^ (l & 1) ^ or));
-            value[(gate >> 1) as usize] = (all ^ or) as u8;
-        }
+        let cost = range.len() as u64 / 2;
+        self.code.evaluate(range.start as usize..range.end as usize, value);
         cost
     }
 

@@ -58,7 +58,10 @@ fn yardstick() -> Option<f64> {
 fn main() {
     let scale = match yardstick() {
         Some(y) => {
-            println!("OpenSpiel connect_four, C++ playouts: {y:.0}/s; the marks below are scaled by {:.2}", y / 108_000.0);
+            println!(
+                "OpenSpiel connect_four, C++ playouts: {y:.0}/s; the marks below are scaled by {:.2}",
+                y / 108_000.0
+            );
             y / 108_000.0
         }
         None => {
@@ -96,9 +99,10 @@ fn main() {
         let line = rate(|n| {
             game.line_playouts(&start, n, &mut rng, &mut totals);
         });
-        let lanes = 1_024.0 * rate(|n| {
-            game.lane_playouts(&start, n * 1_024, &mut rng, &mut totals);
-        });
+        let lanes = 1_024.0
+            * rate(|n| {
+                game.lane_playouts(&start, n * 1_024, &mut rng, &mut totals);
+            });
         let peer = marks.iter().find(|m| m.0 == name).map(|m| m.1 * scale);
         let times = |rate: f64| peer.map_or(String::new(), |p| format!("{:.1}", rate / p));
         println!("{name:<22}{:>10.1}{line:>12.0}{:>8}{lanes:>12.0}{:>8}", set_up * 1e3, times(line), times(lanes));

@@ -61,20 +61,6 @@ pub(crate) fn select(mut w: u64, mut n: u32) -> u32 {
     at + w.trailing_zeros()
 }
 
-/// The position of the `n`th bit of a set, from 0; the set must have that many.
-#[inline]
-pub(crate) fn select_in(bits: &[u64], mut n: u32) -> usize {
-    let mut i = 0;
-    loop {
-        let count = bits[i].count_ones();
-        if n < count {
-            return i * 64 + select(bits[i], n) as usize;
-        }
-        n -= count;
-        i += 1;
-    }
-}
-
 /// Exchanges rows and columns of a 64 x 64 matrix of bits (Warren, Hacker's Delight, 7-3).
 pub(crate) fn transpose(m: &mut [u64; 64]) {
     let mut width = 32;
@@ -104,7 +90,6 @@ mod tests {
             let w = rng.bits() & rng.bits();
             for (n, b) in Ones(w).enumerate() {
                 assert_eq!(select(w, n as u32) as usize, b);
-                assert_eq!(select_in(&[0, 5, w], n as u32 + 2), b + 128);
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Evaluators differ (a net with events, a net with tapes, the interpreter); desks make them one. Each thread keeps its own.
 
-use crate::bits::{get, ones, select_in};
+use crate::bits::{get, ones, select};
 use crate::error::Error;
 use crate::event::{Machine, Wiring};
 use crate::interpreter::{Interpreter, Rules};
@@ -102,12 +102,13 @@ impl Engine {
         match (self, &desk.at) {
             (Engine::Net { wiring, .. }, At::Net(m)) => {
                 for g in wiring.groups[role].iter().filter(|g| m.holds(g.guard)) {
-                    let bits = m.legal(g);
-                    let count = bits.iter().map(|w| w.count_ones()).sum::<u32>();
-                    if n < count {
-                        return g.moves[select_in(bits, n)];
+                    for (w, &word) in m.legal(g).iter().enumerate() {
+                        let count = word.count_ones();
+                        if n < count {
+                            return g.moves[w * 64 + select(word, n) as usize];
+                        }
+                        n -= count;
                     }
-                    n -= count;
                 }
                 unreachable!("the role has that many moves")
             }
@@ -197,5 +198,4 @@ impl Engine {
             _ => Vec::new(),
         }
     }
-
 }

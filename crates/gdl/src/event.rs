@@ -174,7 +174,8 @@ pub(crate) struct Machine {
     queue: Vec<u32>,
     queued: usize,
     dirty: Vec<u32>,
-    changed: Vec<u32>,
+    /// The facts about to change.
+    differ: Vec<u64>,
     /// Edges followed and formulas evaluated, for choosing between evaluators.
     pub cost: u64,
 }
@@ -193,7 +194,7 @@ impl Machine {
             queued: on.len(),
             queue: on,
             dirty: loops.collect(),
-            changed: Vec::new(),
+            differ: vec![0; words(net.facts.len())],
             cost: 0,
         };
         machine.settle(net, wiring);
@@ -202,16 +203,10 @@ impl Machine {
 
     /// Moves to another state.
     pub fn seek(&mut self, net: &Net, wiring: &Wiring, facts: &[u64]) {
-        for (w, &new) in facts.iter().enumerate() {
-            let mut differ = self.facts[w] ^ new;
-            self.facts[w] = new;
-            while differ != 0 {
-                let b = differ.trailing_zeros() as usize;
-                differ &= differ - 1;
-                self.turn(1 + w * 64 + b, new >> b & 1 != 0);
-            }
+        for ((d, &old), &new) in self.differ.iter_mut().zip(&self.facts).zip(facts) {
+            *d = old ^ new;
         }
-        self.settle(net, wiring);
+        self.apply(net, wiring);
     }
 
     /// Makes one move of each role, given as indices into `net.does`, where all of the net is wired.
@@ -220,14 +215,7 @@ impl Machine {
             self.turn(wiring.does + d as usize, true);
         }
         self.settle(net, wiring);
-        self.changed.clear();
-        for (w, &word) in self.out[wiring.changes[0].clone()].iter().enumerate() {
-            let mut word = word;
-            while word != 0 {
-                self.changed.push(w as u32 * 64 + word.trailing_zeros());
-                word &= word - 1;
-            }
-        }
+        self.differ.copy_from_slice(&self.out[wiring.changes[0].clone()]);
         for &d in does {
             self.turn(wiring.does + d as usize, false);
         }
@@ -238,22 +226,16 @@ impl Machine {
     #[inline]
     pub fn play(&mut self, net: &Net, wiring: &Wiring, tapes: &Tapes, role: usize, does: u32) {
         self.cost += tapes.evaluate(does, &mut self.value);
-        let effects = tapes.effects(does);
-        self.changed.clear();
-        for (w, &word) in self.out[wiring.changes[role].clone()].iter().enumerate() {
-            let mut word = word;
-            while word != 0 {
-                let f = w as u32 * 64 + word.trailing_zeros();
-                word &= word - 1;
-                if !effects.iter().any(|e| e.0 == f) {
-                    self.changed.push(f);
-                }
-            }
+        self.differ.copy_from_slice(&self.out[wiring.changes[role].clone()]);
+        for &f in tapes.undrift(does) {
+            self.differ[f as usize >> 6] &= !(1 << (f & 63));
         }
-        for &(f, l) in effects {
-            if get(&self.facts, f as usize) != self.holds(l) {
-                self.changed.push(f);
-            }
+        let (facts, value) = (self.facts.as_slice(), self.value.as_slice());
+        let differ = self.differ.as_mut_slice();
+        for &(f, l) in tapes.effects(does) {
+            let (w, b) = (f as usize >> 6, f & 63);
+            let new = value[(l >> 1) as usize] as u64 ^ (l & 1) as u64;
+            differ[w] |= ((facts[w] >> b & 1) ^ new) << b;
         }
         self.apply(net, wiring);
     }
@@ -263,24 +245,27 @@ impl Machine {
     pub fn step_fully(&mut self, net: &Net, wiring: &Wiring, does: &[u32]) {
         does.iter().for_each(|&d| self.value[wiring.does + d as usize] = 1);
         self.evaluate_all(net, &wiring.next);
-        self.changed.clear();
+        self.differ.fill(0);
         for (f, &l) in net.next.iter().enumerate() {
             if get(&self.facts, f) != self.holds(l) {
-                self.changed.push(f as u32);
+                flip(&mut self.differ, f);
             }
         }
         does.iter().for_each(|&d| self.value[wiring.does + d as usize] = 0);
         self.apply(net, wiring);
     }
 
-    /// Turns the facts that change.
+    /// Turns the facts that differ.
     #[inline]
     fn apply(&mut self, net: &Net, wiring: &Wiring) {
-        for i in 0..self.changed.len() {
-            let f = self.changed[i] as usize;
-            flip(&mut self.facts, f);
-            let v = get(&self.facts, f);
-            self.turn(1 + f, v);
+        for w in 0..self.differ.len() {
+            let mut differ = self.differ[w];
+            self.facts[w] ^= differ;
+            while differ != 0 {
+                let b = differ.trailing_zeros() as usize;
+                differ &= differ - 1;
+                self.turn(1 + w * 64 + b, self.facts[w] >> b & 1 != 0);
+            }
         }
         self.settle(net, wiring);
     }

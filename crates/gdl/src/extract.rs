@@ -12,7 +12,7 @@ const WIDEST: usize = 40;
 /// Pairs that may be counted in all.
 const MOST_PAIRS: usize = 4_000_000;
 /// How many gates must share a pair.
-const LEAST: u32 = 3;
+const LEAST: u32 = 2;
 
 type Pair = (Kind, Lit, Lit);
 

@@ -112,8 +112,17 @@ impl GdlGame {
         let id = GAMES.fetch_add(1, Ordering::Relaxed);
         let goal_range =
             (goals.iter().copied().min().unwrap_or(0).min(0), goals.iter().copied().max().unwrap_or(0).max(100));
-        let mut game =
-            GdlGame { info, id, engine, names, habits: Default::default(), init, goal_range, lanes: Default::default(), set_up: Duration::ZERO };
+        let mut game = GdlGame {
+            info,
+            id,
+            engine,
+            names,
+            habits: Default::default(),
+            init,
+            goal_range,
+            lanes: Default::default(),
+            set_up: Duration::ZERO,
+        };
         game.habits = crate::habits::observe(&game)?;
         game.compile_moves()?;
         game.plan_lanes()?;

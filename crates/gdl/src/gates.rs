@@ -232,4 +232,3 @@ impl Builder {
         (is_guard(a) || is_guard(b)).then_some([a, b])
     }
 }
-

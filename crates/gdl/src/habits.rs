@@ -4,9 +4,9 @@
 //! random play: constant sums, turn-taking, typical length, exclusive facts. Observations choose defaults (who plays a forced move, where playouts are cut) and never rules.
 
 use crate::bits::get;
+use crate::desk::{Engine, Turn};
 use crate::error::Error;
 use crate::exclusive::Watch;
-use crate::desk::{Engine, Turn};
 use crate::game::GdlGame;
 use crate::net::{Kind, Net};
 use ludex_core::{Fact, Game, Horizon, MAX_PLAYERS, Payoffs, Rng};

@@ -99,7 +99,8 @@ impl Program {
         let at_end = net.cone(goals.iter().copied());
         // Facts that matter: read by views or goals, or by the next value of one that does.
         let fact_node = |f: usize| 1 + f;
-        let mut matters: Vec<bool> = (0..net.facts.len()).map(|f| all || view[fact_node(f)] || at_end[fact_node(f)]).collect();
+        let mut matters: Vec<bool> =
+            (0..net.facts.len()).map(|f| all || view[fact_node(f)] || at_end[fact_node(f)]).collect();
         let next = loop {
             let next = net.cone((0..net.facts.len()).filter(|&f| matters[f]).map(|f| net.next[f]));
             let more: Vec<usize> = (0..net.facts.len()).filter(|&f| next[fact_node(f)] && !matters[f]).collect();
@@ -108,7 +109,9 @@ impl Program {
             }
             more.into_iter().for_each(|f| matters[f] = true);
         };
-        let wanted = |n: usize| n == 0 || view[n] || next[n] || at_end[n] || (1..=net.facts.len()).contains(&n) && matters[n - 1];
+        let wanted = |n: usize| {
+            n == 0 || view[n] || next[n] || at_end[n] || (1..=net.facts.len()).contains(&n) && matters[n - 1]
+        };
         let mut number = vec![u32::MAX; net.len()];
         let mut nodes = 0;
         for n in (0..net.len()).filter(|&n| wanted(n)) {
@@ -202,7 +205,8 @@ fn schedule(net: &Net, wanted: &[bool], lit: &impl Fn(Lit) -> Lit) -> Vec<Run> {
     }
     jobs.sort_unstable();
     let gates = |jobs: &[(u32, usize, bool, usize, usize)]| -> Vec<Run> {
-        let same = |a: &(u32, usize, bool, usize, usize), b: &(u32, usize, bool, usize, usize)| (a.2, a.3) == (b.2, b.3);
+        let same =
+            |a: &(u32, usize, bool, usize, usize), b: &(u32, usize, bool, usize, usize)| (a.2, a.3) == (b.2, b.3);
         jobs.chunk_by(|a, b| same(a, b))
             .map(|run| {
                 let mut code = Vec::new();
@@ -260,8 +264,7 @@ impl Lanes {
     /// Plays `n` uniformly random playouts from `facts`; those longer than `cap` steps count as draws.
     pub fn playouts(&mut self, program: &Program, facts: &[u64], n: u64, cap: u32, rng: &mut Rng) -> Totals {
         let mut totals = Totals { payoffs: vec![0.0; program.roles.len()], plies: 0 };
-        let root: Vec<u64> =
-            program.facts.iter().map(|f| 0u64.wrapping_sub(get(facts, f.0 as usize) as u64)).collect();
+        let root: Vec<u64> = program.facts.iter().map(|f| 0u64.wrapping_sub(get(facts, f.0 as usize) as u64)).collect();
         for (f, &r) in program.facts.iter().zip(&root) {
             self.values[f.1 as usize] = [r; WIDTH];
         }

@@ -345,11 +345,8 @@ fn gates(b: &mut Builder, g: &Grounding, by_head: &ByHead, is_static: &[bool], l
 /// Shares pairs, drops the gates that nothing depends on, and numbers the rest so that inputs come first.
 fn tidy(mut net: Net) -> Net {
     let mut kinds = std::mem::take(&mut net.kinds);
-    let mut inputs: Vec<Vec<Lit>> = net
-        .starts
-        .windows(2)
-        .map(|w| net.inputs[w[0] as usize..w[1] as usize].to_vec())
-        .collect();
+    let mut inputs: Vec<Vec<Lit>> =
+        net.starts.windows(2).map(|w| net.inputs[w[0] as usize..w[1] as usize].to_vec()).collect();
     extract(&mut kinds, &mut inputs, |n| net.loops.iter().any(|l| l.contains(&n)));
     let edges: Vec<Vec<u32>> = inputs.iter().map(|list| list.iter().map(|l| l >> 1).collect()).collect();
     let mut keep: Vec<bool> = kinds.iter().map(|k| !matches!(k, Kind::And | Kind::Or)).collect();

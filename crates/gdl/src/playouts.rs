@@ -154,15 +154,18 @@ impl GdlGame {
             (m, child)
         };
         let Engine::Net { net, .. } = &self.engine else { return out.extend(moves.into_iter().map(plain)) };
-        let program = self.lanes.children.get_or_init(|| {
-            Some(Program::new(net, &self.habits.idle, true, |goal| self.payoff(goal) as f64))
-        });
+        let program = self
+            .lanes
+            .children
+            .get_or_init(|| Some(Program::new(net, &self.habits.idle, true, |goal| self.payoff(goal) as f64)));
         // Only a step that this choice completes can be made in lanes.
         let joint = self.with(s, |desk| {
             let Turn::Choose(choosers) = self.turn(desk) else { return None };
             let alone = choosers.count_ones() == 1;
             let roles = self.info().players();
-            alone.then(|| (choosers.trailing_zeros(), (0..roles).map(|r| self.engine.nth(desk, r, 0)).collect::<Vec<_>>()))
+            alone.then(|| {
+                (choosers.trailing_zeros(), (0..roles).map(|r| self.engine.nth(desk, r, 0)).collect::<Vec<_>>())
+            })
         });
         let (Some(program), Some((chooser, mut joint))) = (program, joint) else {
             return out.extend(moves.into_iter().map(plain));

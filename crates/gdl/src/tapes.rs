@@ -26,12 +26,15 @@ pub(crate) struct Tapes {
     code: Code,
     /// Facts with their next value, in order of facts.
     effects: Vec<(u32, Lit)>,
+    /// Facts of drift to which a move gives another value.
+    undrift: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
 struct Tape {
     code: Range<u32>,
     effects: Range<u32>,
+    undrift: Range<u32>,
 }
 
 /// Gates that compiling may look at; beyond this, moves have such wide effects that events are the better way.
@@ -79,7 +82,10 @@ pub(crate) fn compile(net: &Net, idle: &[u32]) -> Option<(Net, Tapes)> {
         let keeps = |f: usize, l: Lit| l == (f as Lit + 1) << 1;
         let drifting: Vec<Lit> = net.next.iter().map(|&l| after(l, &|n| still[n as usize])).collect();
         drift.push(
-            (0..net.facts.len()).filter(|&f| !keeps(f, drifting[f])).map(|f| (f as u32, drifting[f])).collect::<Vec<_>>(),
+            (0..net.facts.len())
+                .filter(|&f| !keeps(f, drifting[f]))
+                .map(|f| (f as u32, drifting[f]))
+                .collect::<Vec<_>>(),
         );
         for (d, _) in net.does.iter().enumerate().filter(|d| d.1.0 == p) {
             let start = (first_does + d) as Node;
@@ -117,8 +123,8 @@ pub(crate) fn compile(net: &Net, idle: &[u32]) -> Option<(Net, Tapes)> {
     }
     let net = Net { kinds: b.kinds, starts: b.starts, inputs: b.inputs, ..net.clone() };
     let kept = legal_cone(&net, &drift);
-    let (mut tapes, mut code, mut effects) = (Vec::new(), Code::default(), Vec::new());
-    for list in effects_of {
+    let (mut tapes, mut code, mut effects, mut undrift) = (Vec::new(), Code::default(), Vec::new(), Vec::new());
+    for (list, &(role, _)) in effects_of.into_iter().zip(&net.does) {
         let formulas = net.cone(list.iter().map(|e| e.1));
         let (code_start, effects_start) = (code.len() as u32, effects.len() as u32);
         // Loops that only a tape needs would have to be evaluated on it; rare enough to leave to events.
@@ -131,10 +137,17 @@ pub(crate) fn compile(net: &Net, idle: &[u32]) -> Option<(Net, Tapes)> {
             }
             code.push(&net, n as Node);
         }
+        let drifts = |f: u32| drift[role as usize].binary_search_by_key(&f, |d| d.0).is_ok();
+        let undrift_start = undrift.len() as u32;
+        undrift.extend(list.iter().map(|e| e.0).filter(|&f| drifts(f)));
         effects.extend(list);
-        tapes.push(Tape { code: code_start..code.len() as u32, effects: effects_start..effects.len() as u32 });
+        tapes.push(Tape {
+            code: code_start..code.len() as u32,
+            effects: effects_start..effects.len() as u32,
+            undrift: undrift_start..undrift.len() as u32,
+        });
     }
-    Some((net, Tapes { idle: idle.to_vec(), drift, tapes, code, effects }))
+    Some((net, Tapes { idle: idle.to_vec(), drift, tapes, code, effects, undrift }))
 }
 
 /// What events keep when moves have tapes: legal moves, the end, and drift.
@@ -166,6 +179,13 @@ impl Tapes {
     pub fn effects(&self, does: u32) -> &[(u32, Lit)] {
         let range = self.tapes[does as usize].effects.clone();
         &self.effects[range.start as usize..range.end as usize]
+    }
+
+    /// The facts that would drift but for the move.
+    #[inline]
+    pub fn undrift(&self, does: u32) -> &[u32] {
+        let range = self.tapes[does as usize].undrift.clone();
+        &self.undrift[range.start as usize..range.end as usize]
     }
 
     /// Numbers in all tapes together.

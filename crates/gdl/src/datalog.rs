@@ -43,7 +43,6 @@ enum Part {
 
 #[derive(Clone, Debug)]
 struct Index {
-    pred: Pred,
     parts: Vec<Part>,
     buckets: ByKey<Vec<Term>>,
 }
@@ -146,7 +145,7 @@ impl Facts {
         if let Some(&i) = known {
             return i;
         }
-        let mut index = Index { pred, parts, buckets: ByKey::default() };
+        let mut index = Index { parts, buckets: ByKey::default() };
         for &atom in &self.by_pred[pred as usize] {
             if let Some(key) = index.key(terms, atom) {
                 index.buckets.entry(key).or_default().push(atom);

@@ -354,7 +354,7 @@ impl Machine {
         loop {
             let done = self.drain(wiring);
             if !self.dirty.is_empty() && done {
-                self.settle_loop(net, wiring);
+                self.settle_loop(net);
             } else if done {
                 return;
             }
@@ -416,7 +416,7 @@ impl Machine {
     }
 
     #[cold]
-    fn settle_loop(&mut self, net: &Net, wiring: &Wiring) {
+    fn settle_loop(&mut self, net: &Net) {
         let Some(i) = (0..self.dirty.len()).min_by_key(|&i| self.dirty[i]) else { return };
         let range = net.loops[self.dirty.swap_remove(i) as usize].clone();
         let before = self.value[range.start as usize..range.end as usize].to_vec();

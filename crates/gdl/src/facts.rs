@@ -3,7 +3,7 @@
 //! Everything here is in *joint* moves, one of each role, as the language defines a step: a `noop` is a move and is counted.
 
 use crate::desk::{Desk, Engine, Turn};
-use crate::game::{GdlGame, GdlState};
+use crate::game::GdlGame;
 use ludex_core::{Game, MAX_PLAYERS, Move, Rng};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -123,7 +123,7 @@ pub fn facts(game: &GdlGame, options: &FactsOptions) -> FactsReport {
         rules_hash: format!("{:016x}", game.info().rules_hash),
         roles: game.info().roles.clone(),
         initial_facts: held.len(),
-        initial_legal: (0..roles).map(|r| legal_moves(game, &start, r).len() as u32).collect(),
+        initial_legal: (0..roles).map(|r| game.legal_moves(&start, r).len() as u32).collect(),
         perft: joint_perft(game, options.depth),
         playouts: (options.playouts > 0).then(|| playouts(game, options)),
         set_up_seconds: game.set_up().as_secs_f64(),
@@ -135,13 +135,6 @@ pub fn facts(game: &GdlGame, options: &FactsOptions) -> FactsReport {
             exclusive_sets: habits.exclusive.len(),
         },
     }
-}
-
-/// The legal moves of one role at a state, whoever's turn it is; choices under way do not matter.
-pub fn legal_moves(game: &GdlGame, s: &GdlState, role: usize) -> Vec<Move> {
-    let mut moves = Vec::new();
-    game.with(s, |desk| game.engine.legal_of(desk, role, &mut moves));
-    moves
 }
 
 /// How large the game is.

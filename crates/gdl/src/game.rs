@@ -48,6 +48,7 @@ pub struct GdlGame {
     pub(crate) habits: crate::habits::Habits,
     pub(crate) init: Vec<u64>,
     goal_range: (i32, i32),
+    goal_values: Vec<i32>,
     pub(crate) lanes: crate::playouts::LanePlan,
     set_up: Duration,
 }
@@ -80,7 +81,7 @@ impl GdlGame {
         let strata = Strata::of(&sheet)?;
         let statics = ground::statics(&sheet, &strata, budget)?;
         let roles: Vec<String> = statics.roles.iter().map(|&r| sheet.text(&statics.terms, r)).collect();
-        let (engine, names, init, goals) = match ground::ground(&sheet, &strata, statics.clone(), budget) {
+        let (engine, names, init, mut goals) = match ground::ground(&sheet, &strata, statics.clone(), budget) {
             Ok(g) if !g.overflow => from_net(net::build(&sheet, &g, &strata.is_static), &sheet, &g)?,
             Ok(g) => {
                 let known = |pred, i: usize| g.facts.of(pred).iter().map(|&a| g.terms.args(a)[i]).collect();
@@ -112,6 +113,8 @@ impl GdlGame {
         let id = GAMES.fetch_add(1, Ordering::Relaxed);
         let goal_range =
             (goals.iter().copied().min().unwrap_or(0).min(0), goals.iter().copied().max().unwrap_or(0).max(100));
+        goals.sort_unstable();
+        goals.dedup();
         let mut game = GdlGame {
             info,
             id,
@@ -120,6 +123,7 @@ impl GdlGame {
             habits: Default::default(),
             init,
             goal_range,
+            goal_values: goals,
             lanes: Default::default(),
             set_up: Duration::ZERO,
         };
@@ -153,6 +157,39 @@ impl GdlGame {
     /// The goals of all roles at a state, as the sheet defines them: none or several where it is careless.
     pub fn goals(&self, s: &GdlState) -> Vec<Vec<i32>> {
         self.with(s, |desk| (0..self.info.roles.len()).map(|r| self.engine.goals_of(desk, r)).collect())
+    }
+
+    /// The state after one move of each role, in their order; `None` if the game is over or a move is not legal.
+    pub fn step(&self, s: &GdlState, joint: &[Move]) -> Option<GdlState> {
+        self.with(s, |desk| {
+            let legal = |(r, m): (usize, &Move)| self.engine.is_legal(desk, r, m.0);
+            if joint.len() != self.info.roles.len() || !joint.iter().enumerate().all(legal) {
+                return None;
+            }
+            if self.turn(desk) == Turn::Over {
+                return None;
+            }
+            let moves: Vec<u32> = joint.iter().map(|m| m.0).collect();
+            self.engine.step(desk, &moves);
+            Some(self.state(desk.facts()))
+        })
+    }
+
+    /// The legal moves of one role, whoever's turn it is; choices under way do not matter.
+    pub fn legal_moves(&self, s: &GdlState, role: usize) -> Vec<Move> {
+        let mut moves = Vec::new();
+        self.with(s, |desk| self.engine.legal_of(desk, role, &mut moves));
+        moves
+    }
+
+    /// Whether the sheet says that the game is over. It also counts as over where a role has no legal move.
+    pub fn is_terminal(&self, s: &GdlState) -> bool {
+        self.with(s, |desk| self.engine.terminal(desk))
+    }
+
+    /// All goals that the sheet speaks of.
+    pub fn goal_values(&self) -> &[i32] {
+        &self.goal_values
     }
 
     /// A goal as a payoff: linear, the lowest goal -1, the highest 1 (0 and 100 unless the sheet goes beyond).

@@ -171,12 +171,18 @@ impl Builder {
 
     /// A disjunction of conjunctions, factored.
     pub fn sum(&mut self, terms: Vec<Vec<Lit>>) -> Lit {
+        self.sum_again(terms, 0)
+    }
+
+    /// Factors by the most frequent literals; what the factored products then have in common is factored in turn.
+    fn sum_again(&mut self, terms: Vec<Vec<Lit>>, round: u32) -> Lit {
         let mut products: Vec<Vec<Lit>> = Vec::with_capacity(terms.len());
         for mut term in terms {
             term.sort_unstable();
             term.dedup();
             term.retain(|&l| l != TRUE_LIT);
-            if term.first() == Some(&FALSE) || term.windows(2).any(|w| w[0] ^ 1 == w[1]) {
+            // Products that contradict themselves stay until the end: without them, sums that are equal would not look it.
+            if term.first() == Some(&FALSE) {
                 continue;
             }
             if term.is_empty() {
@@ -207,18 +213,36 @@ impl Builder {
             }
         }
         groups.sort_unstable();
-        let mut alternatives: Vec<Lit> = sum.into_iter().map(|p| self.and(p)).collect();
+        let mut factored = sum;
         for group in groups.chunk_by(|a, b| a.0 == b.0) {
             let factor = group[0].0;
             if let [(_, alone)] = group {
-                alternatives.push(self.and(alone.clone()));
+                factored.push(alone.clone());
                 continue;
             }
             let rest = group.iter().map(|(_, p)| p.iter().copied().filter(|&l| l != factor).collect()).collect();
             let rest = self.sum(rest);
-            alternatives.push(self.and(vec![factor, rest]));
+            let mut product = vec![factor];
+            match self.conjuncts(rest) {
+                Some(inputs) => product.extend(inputs),
+                None => product.push(rest),
+            }
+            factored.push(product);
         }
+        let mut count: HashMap<Lit, u32> = HashMap::new();
+        factored.iter().filter(|p| p.len() > 1).flatten().for_each(|&l| *count.entry(l).or_default() += 1);
+        if round < 3 && count.values().any(|&n| n > 1) && factored.len() > 1 {
+            return self.sum_again(factored, round + 1);
+        }
+        let alternatives = factored.into_iter().map(|p| self.and(p)).collect();
         self.or(alternatives)
+    }
+
+    /// The inputs of a conjunction.
+    fn conjuncts(&self, l: Lit) -> Option<&[Lit]> {
+        let n = (l >> 1) as usize;
+        let is_and = l & 1 == 0 && self.kinds[n] == Kind::And;
+        is_and.then(|| &self.inputs[self.starts[n] as usize..self.starts[n + 1] as usize])
     }
 
     /// The guard and the rest, if the literal is such a gate.

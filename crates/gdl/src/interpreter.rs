@@ -173,10 +173,6 @@ impl Interpreter {
     pub fn terms(&self) -> &Terms {
         &self.terms
     }
-
-    pub fn rules(&self) -> &Arc<Rules> {
-        &self.rules
-    }
 }
 
 impl Rules {

@@ -29,10 +29,6 @@ impl Symbols {
         })
     }
 
-    pub fn find(&self, name: &str, fold: bool) -> Option<Sym> {
-        if fold { self.numbers.get(&name.to_lowercase()).copied() } else { self.numbers.get(name).copied() }
-    }
-
     pub fn name(&self, s: Sym) -> &str {
         &self.names[s as usize]
     }
@@ -65,11 +61,6 @@ impl Default for Terms {
 impl Terms {
     pub fn len(&self) -> usize {
         self.functors.len()
-    }
-
-    /// Bytes held, for budgets.
-    pub fn bytes(&self) -> usize {
-        6 * self.functors.capacity() + 4 * (self.starts.capacity() + self.args.capacity() + self.slots.capacity())
     }
 
     pub fn functor(&self, t: Term) -> u32 {

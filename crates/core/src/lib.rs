@@ -22,6 +22,7 @@ mod payoffs;
 mod perft;
 mod playout;
 mod rng;
+mod search;
 pub mod toy;
 
 pub use game::{Fact, Game, Move, Player, TextError};
@@ -30,3 +31,4 @@ pub use payoffs::{MAX_PLAYERS, Payoffs};
 pub use perft::{divide, perft};
 pub use playout::{playout, playouts};
 pub use rng::{Rng, mix};
+pub use search::{Choice, Evaluator, Limit, RootMove, Search};

@@ -1,0 +1,99 @@
+//! `ludex`: one binary, a verb for each thing that people do with games.
+
+mod bench;
+mod contest;
+mod engine;
+mod play;
+mod verbs;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Ludex turns the rules of a game into players.
+///
+/// A GAME is a name such as connect4, gomoku:9x9 or morris:draw=turns200; `ludex games` lists them with their options.
+#[derive(Parser)]
+#[command(name = "ludex", version, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// List the games, their sizes and options
+    Games(verbs::Games),
+    /// Show a position: the board, who is to move, the legal moves and the facts
+    Show(verbs::Show),
+    /// Count the move sequences of a given length: the standard proof that rules are right
+    Perft(verbs::Perft),
+    /// Measure how fast games are played
+    Bench(bench::Bench),
+    /// List all agents and the parts they are made of, with every option
+    Agents(verbs::Agents),
+    /// Play against an agent in the terminal
+    Play(play::Play),
+    /// Let two agents play a match, and say how sure the result is
+    Match(contest::Match),
+    /// Let several agents play each other, and rate them
+    Tournament(contest::Tournament),
+    /// Play through a text protocol on standard input and output (for other programs)
+    Engine(engine::Args),
+}
+
+/// Something that the user typed is wrong: one line, exit code 2.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Opens a game for a verb.
+pub fn open(name: &str) -> Result<Box<dyn ludex_play::Table>> {
+    ludex_play::open(name).map_err(|e| Usage(e.to_string()).into())
+}
+
+/// Reads an agent: a spec, or a file that holds one as TOML.
+pub fn spec(text: &str) -> Result<ludex_play::Spec> {
+    let bad = |e: ludex_play::SpecError| Usage(format!("agent \"{text}\": {e}"));
+    if text.ends_with(".toml") {
+        let toml = std::fs::read_to_string(text).map_err(|e| Usage(format!("cannot read {text}: {e}")))?;
+        return Ok(ludex_play::Spec::from_toml(&toml).map_err(bad)?);
+    }
+    Ok(text.parse().map_err(bad)?)
+}
+
+fn run() -> Result<()> {
+    match Cli::parse().verb {
+        Verb::Games(args) => args.run(),
+        Verb::Show(args) => args.run(),
+        Verb::Perft(args) => args.run(),
+        Verb::Bench(args) => args.run(),
+        Verb::Agents(args) => args.run(),
+        Verb::Play(args) => args.run(),
+        Verb::Match(args) => args.run(),
+        Verb::Tournament(args) => args.run(),
+        Verb::Engine(args) => args.run(),
+    }
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has gone: nothing to say and nobody to say it to.
+        Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe) => {
+            ExitCode::SUCCESS
+        }
+        Err(e) => {
+            let line = format!("{e:#}").replace('\n', " ");
+            eprintln!("ludex: {line}");
+            ExitCode::from(if e.is::<Usage>() { 2 } else { 1 })
+        }
+    }
+}

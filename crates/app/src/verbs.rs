@@ -1,0 +1,187 @@
+//! The small verbs: games, show, perft.
+
+use crate::{Usage, open};
+use anyhow::Result;
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use ludex_play::{GAMES, Kind, Opt, PARTS, Position, Table};
+use serde_json::json;
+use std::io::Write;
+
+/// The version of the objects that `--json` prints.
+pub const SCHEMA: u32 = 1;
+
+/// Prints to standard output; a closed pipe is an error that `main` forgives, not a panic.
+pub fn say(text: impl AsRef<str>) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_ref().as_bytes())?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+/// The position that was asked for, or the initial one.
+pub fn position(table: &dyn Table, text: Option<&str>) -> Result<Box<dyn Position>> {
+    match text {
+        None => Ok(table.start()),
+        Some(text) => table.position(text).map_err(|e| Usage(format!("bad position: {e}")).into()),
+    }
+}
+
+#[derive(Parser)]
+#[command(after_help = "Examples:\n  ludex games\n  ludex games --json | jq '.games[].name'")]
+pub struct Games {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Games {
+    pub fn run(&self) -> Result<()> {
+        let tables = GAMES.iter().map(|g| Ok((g, open(g.name)?))).collect::<Result<Vec<_>>>()?;
+        if self.json {
+            let games = tables.iter().map(|(g, t)| {
+                let i = t.info();
+                json!({
+                    "name": g.name, "full_name": i.name, "title": i.title, "options": g.options, "roles": i.roles,
+                    "players": i.players(), "moves": i.moves, "facts": i.facts, "zero_sum": i.zero_sum,
+                    "rules_hash": format!("{:016x}", i.rules_hash), "start": t.start().text(),
+                    "initial_legal": t.start().legal().len(), "mirror": i.mirror.is_some(),
+                    "horizon": i.horizon.map(|h| h.plies),
+                })
+            });
+            let object =
+                json!({"schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "games": games.collect::<Vec<_>>()});
+            return say(serde_json::to_string_pretty(&object)?);
+        }
+        let width = GAMES.iter().map(|g| g.name.len()).max().unwrap_or(0);
+        for (g, t) in &tables {
+            say(format!("{:width$}  {:<42} {}", g.name, t.info().title, g.options))?;
+        }
+        say("\nOptions follow a colon, separated by commas: gomoku:9x9, morris:draw=turns200, gomoku:15x15x5,exact")
+    }
+}
+
+#[derive(Parser)]
+#[command(after_help = "Examples:\n  ludex show connect4\n  ludex show connect4 --position 44352\n  \
+    ludex show othello --position '---------------------------OX------XO--------------------------- X'")]
+pub struct Show {
+    /// Which game
+    game: String,
+    /// The position, as text; the initial one if not given
+    #[arg(long, value_name = "TEXT")]
+    position: Option<String>,
+}
+
+impl Show {
+    pub fn run(&self) -> Result<()> {
+        let table = open(&self.game)?;
+        let p = position(&*table, self.position.as_deref())?;
+        let info = table.info();
+        let moves: Vec<String> = p.legal().iter().map(|&m| table.move_name(m)).collect();
+        let facts: Vec<String> = p.facts().iter().map(|&f| table.fact_name(f)).collect();
+        say(format!("{} ({})\n\n{}\n", info.title, info.name, p.show()))?;
+        say(format!("position  {}", p.text()))?;
+        match p.outcome() {
+            Some(payoffs) => say(format!("outcome   {payoffs}"))?,
+            None => say(format!(
+                "mover     {} ({})\nlegal     {}",
+                p.mover().0,
+                info.roles[p.mover().index()],
+                moves.join(" ")
+            ))?,
+        }
+        say(format!("facts     {}", facts.join(" ")))
+    }
+}
+
+#[derive(Parser)]
+#[command(after_help = "Examples:\n  ludex perft othello 8\n  ludex perft connect4 5 --position 4435 --divide")]
+pub struct Perft {
+    /// Which game
+    game: String,
+    /// How many single moves
+    depth: u32,
+    /// The position, as text; the initial one if not given
+    #[arg(long, value_name = "TEXT")]
+    position: Option<String>,
+    /// Also print the count below each first move
+    #[arg(long)]
+    divide: bool,
+}
+
+impl Perft {
+    pub fn run(&self) -> Result<()> {
+        let table = open(&self.game)?;
+        let p = position(&*table, self.position.as_deref())?;
+        if self.depth > 1000 {
+            return Err(Usage(format!("depth {} is beyond 1000 plies", self.depth)).into());
+        }
+        if self.depth == 0 {
+            return say("1");
+        }
+        let moves = p.legal();
+        let bar = progress(moves.len() as u64, "first moves");
+        let mut total = 0u64;
+        for m in moves {
+            let mut child = p.clone();
+            child.play(m).map_err(|e| Usage(e.to_string()))?;
+            let n = child.perft(self.depth - 1);
+            total += n;
+            bar.inc(1);
+            if self.divide {
+                say(format!("{} {n}", table.move_name(m)))?;
+            }
+        }
+        bar.finish_and_clear();
+        say(total.to_string())
+    }
+}
+
+/// A progress bar with an estimate of the time left; silent where nobody looks, and during the first moment.
+pub fn progress(steps: u64, what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}  {elapsed} elapsed, {eta} left");
+    let bar = ProgressBar::new(steps).with_message(what);
+    bar.set_style(style.expect("the template is well formed"));
+    bar
+}
+
+#[derive(Parser)]
+#[command(after_help = "Examples:\n  ludex agents\n  ludex agents othello      with the yardsticks of that game")]
+pub struct Agents {
+    /// Also list what only this game has
+    game: Option<String>,
+}
+
+impl Agents {
+    pub fn run(&self) -> Result<()> {
+        say(
+            "An agent is a name with options in parentheses: uct(sims=5000, c=0.78, form=kocsis, playout=mast(eps=0.2)).",
+        )?;
+        say("A .toml file with the same keys and name = \"uct\" can stand wherever an agent is asked for.")?;
+        let table = self.game.as_deref().map(open).transpose()?;
+        let rivals = table.as_ref().map(|t| t.rivals()).unwrap_or_default();
+        let kinds = [(Kind::Agent, "Agents"), (Kind::Playout, "playout="), (Kind::Evaluator, "eval=")];
+        for (kind, heading) in kinds {
+            say(format!("\n{heading}"))?;
+            for part in PARTS.iter().filter(|p| p.kind == kind) {
+                describe(part.name, part.about, part.options.iter().flat_map(|o| o.iter()))?;
+            }
+            for (_, name, about, options) in rivals.iter().filter(|r| r.0 == kind) {
+                describe(name, about, options.iter())?;
+            }
+        }
+        match &table {
+            None => say("\nSome games have yardsticks of their own: ludex agents GAME"),
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+fn describe<'a>(name: &str, about: &str, options: impl Iterator<Item = &'a Opt>) -> Result<()> {
+    say(format!("  {name:<12} {about}"))?;
+    for o in options {
+        let default = if o.default.is_empty() { String::new() } else { format!(" [{}]", o.default) };
+        say(format!("    {:<12} {}{default}", o.name, o.about))?;
+    }
+    Ok(())
+}

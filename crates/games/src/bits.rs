@@ -1,0 +1,199 @@
+//! Bits of a board: iteration and selection of the n-th one, for one or two machine words.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, Not, Shl, Shr};
+
+/// What the mover adds to a key.
+pub(crate) const MOVER: [u64; 2] = [0, 0x9ddf_ea08_eb38_2d69];
+
+/// A board that fits `u64` or `u128`: the size is chosen once, when a game is opened.
+pub trait Word:
+    Copy
+    + Eq
+    + Hash
+    + Debug
+    + Send
+    + Sync
+    + 'static
+    + Not<Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + BitXor<Output = Self>
+    + BitAndAssign
+    + BitOrAssign
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+{
+    /// No bit.
+    const ZERO: Self;
+    /// How many bits there are.
+    const BITS: u32;
+    /// Only bit `i`.
+    fn bit(i: u32) -> Self;
+    /// Sum without carry out.
+    fn plus(self, other: Self) -> Self;
+    /// How many bits are set.
+    fn count(self) -> u32;
+    /// The lowest set bit's index.
+    fn lowest(self) -> u32;
+    /// The index of the `n`-th set bit, counted from 0; there must be one.
+    fn select(self, n: u32) -> u32;
+    /// The bits as two words, for hashing.
+    fn halves(self) -> (u64, u64);
+}
+
+impl Word for u64 {
+    const ZERO: u64 = 0;
+    const BITS: u32 = 64;
+
+    #[inline]
+    fn bit(i: u32) -> u64 {
+        1 << i
+    }
+
+    #[inline]
+    fn plus(self, other: u64) -> u64 {
+        self.wrapping_add(other)
+    }
+
+    #[inline]
+    fn count(self) -> u32 {
+        self.count_ones()
+    }
+
+    #[inline]
+    fn lowest(self) -> u32 {
+        self.trailing_zeros()
+    }
+
+    #[inline]
+    fn select(self, n: u32) -> u32 {
+        select(self, n)
+    }
+
+    #[inline]
+    fn halves(self) -> (u64, u64) {
+        (self, 0)
+    }
+}
+
+impl Word for u128 {
+    const ZERO: u128 = 0;
+    const BITS: u32 = 128;
+
+    #[inline]
+    fn bit(i: u32) -> u128 {
+        1 << i
+    }
+
+    #[inline]
+    fn plus(self, other: u128) -> u128 {
+        self.wrapping_add(other)
+    }
+
+    #[inline]
+    fn count(self) -> u32 {
+        self.count_ones()
+    }
+
+    #[inline]
+    fn lowest(self) -> u32 {
+        self.trailing_zeros()
+    }
+
+    #[inline]
+    fn select(self, n: u32) -> u32 {
+        let low = self as u64;
+        match n.checked_sub(low.count_ones()) {
+            None => select(low, n),
+            Some(rest) => 64 + select((self >> 64) as u64, rest),
+        }
+    }
+
+    #[inline]
+    fn halves(self) -> (u64, u64) {
+        (self as u64, (self >> 64) as u64)
+    }
+}
+
+/// The index of the `n`-th set bit of `x`.
+///
+/// With bit deposit this is three cycles; the portable loop costs 15 % of a Connect Four playout and 25 % of a Dots one.
+#[inline]
+#[cfg(all(target_arch = "x86_64", target_feature = "bmi2"))]
+#[allow(unsafe_code)]
+pub(crate) fn select(x: u64, n: u32) -> u32 {
+    debug_assert!(n < x.count_ones());
+    // SAFETY: compiled only where the build says that every target machine has BMI2.
+    unsafe { std::arch::x86_64::_pdep_u64(1 << n, x) }.trailing_zeros()
+}
+
+/// The index of the `n`-th set bit of `x`.
+#[inline]
+#[cfg(not(all(target_arch = "x86_64", target_feature = "bmi2")))]
+pub(crate) fn select(x: u64, n: u32) -> u32 {
+    select_plain(x, n)
+}
+
+/// Clears the lowest bit `n` times: the oracle of [`select`], and what it is where there is no bit deposit.
+#[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "bmi2"))))]
+fn select_plain(mut x: u64, n: u32) -> u32 {
+    debug_assert!(n < x.count_ones());
+    (0..n).for_each(|_| x &= x - 1);
+    x.trailing_zeros()
+}
+
+/// Whether `k` bits of `b` stand in a row, `d` apart, for one of four distances. Never stops early: mispredicted branches
+/// cost more than the shifts.
+#[inline]
+pub(crate) fn has_run<W: Word>(b: W, distances: [u32; 4], k: u32) -> bool {
+    let mut found = W::ZERO;
+    for d in distances {
+        if k == 4 {
+            let two = b & (b >> d);
+            found |= two & (two >> (2 * d));
+            continue;
+        }
+        // `run` marks where a row of `length` starts; the shift may double it each time.
+        let (mut run, mut length) = (b, 1);
+        while length < k {
+            let more = length.min(k - length);
+            run = if more * d < W::BITS { run & (run >> (more * d)) } else { W::ZERO };
+            length += more;
+        }
+        found |= run;
+    }
+    found != W::ZERO
+}
+
+/// The indices of the set bits, increasing.
+#[inline]
+pub(crate) fn ones<W: Word>(mut w: W) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        (w != W::ZERO).then(|| {
+            let i = w.lowest();
+            w &= !W::bit(i);
+            i
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ludex_core::Rng;
+
+    #[test]
+    fn select_is_the_nth_of_the_ones() {
+        let mut rng = Rng::new(1);
+        for _ in 0..2_000 {
+            let x = rng.bits() & rng.bits();
+            let wide = (x as u128) << 64 | rng.bits() as u128;
+            for (n, i) in ones(x).enumerate() {
+                assert_eq!((x.select(n as u32), select_plain(x, n as u32)), (i, i));
+            }
+            assert!(ones(wide).enumerate().all(|(n, i)| wide.select(n as u32) == i));
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! m,n,k games: put a stone on any free point; k of your own in an unbroken line win; a full board draws.
+//!
+//! `tictactoe` is 3x3x3, `gomoku` 15x15x5 (freestyle: six or more also win), `mnk` anything else; the option `exact` makes
+//! overlines worthless. Bit `(row + 1) * (columns + 1) + column + 1`: the spare column and rows are never set, so a walk along
+//! a line stops at the edge by itself. Position: rows from the top of `X O -` with `/` between, and the mover.
+
+use crate::bits::{MOVER, has_run, ones, select};
+use crate::text::{
+    Fields, LETTERS, ROLES, caption, excerpt, grid, letters, parse_mover, parse_square, refuse, square, swap_pairs,
+};
+use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
+
+/// The rules for one size; boards of up to `64 * W` bits, spare ones included.
+pub struct Mnk<const W: usize> {
+    info: GameInfo,
+    cols: usize,
+    rows: usize,
+    k: u32,
+    exact: bool,
+    /// All playable points.
+    board: [u64; W],
+    /// Bit of each move.
+    bit_of: Vec<u16>,
+    /// Move of each bit.
+    move_of: Vec<u16>,
+}
+
+/// The stones of both players, and who moves next.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MnkState<const W: usize> {
+    stones: [[u64; W]; 2],
+    free: u16,
+    mover: u8,
+    /// 0 open, 1 won by X, 2 won by O, 3 drawn.
+    result: u8,
+}
+
+#[inline]
+fn has<const W: usize>(stones: &[u64; W], i: usize) -> bool {
+    stones[i / 64] >> (i % 64) & 1 == 1
+}
+
+impl<const W: usize> Mnk<W> {
+    /// The rules for this size under this name (`tictactoe`, `gomoku`, `mnk`, to which the size is added).
+    pub fn new(family: &str, cols: usize, rows: usize, k: u32, exact: bool) -> Result<Self, TextError> {
+        if cols < 1 || rows < 1 || cols > 26 || rows > 26 || Self::bits(cols, rows) > 64 * W {
+            return refuse(format!(
+                "{family} takes boards of up to 26 columns and rows, at most 480 points, not {cols}x{rows}"
+            ));
+        }
+        if k < 1 || k as usize > cols.max(rows) {
+            return refuse(format!("no line of {k} fits a {cols}x{rows} board"));
+        }
+        let stride = cols + 1;
+        let points = || (0..rows).flat_map(|r| (0..cols).map(move |c| ((r + 1) * stride + c + 1) as u16));
+        let mut board = [0; W];
+        let mut move_of = vec![u16::MAX; 64 * W];
+        for (m, i) in points().enumerate() {
+            board[i as usize / 64] |= 1 << (i % 64);
+            move_of[i as usize] = m as u16;
+        }
+        let option = if exact { ",exact" } else { "" };
+        let name = match family {
+            "tictactoe" => family.into(),
+            _ => format!("{family}:{cols}x{rows}x{k}{option}"),
+        };
+        let overline = if exact { ", exactly" } else { "" };
+        let title = format!("{k} in a row{overline} on {cols}x{rows}");
+        let cells = (cols * rows) as u32;
+        let info = GameInfo::two_player(name, title, cells, 2 * cells + 2);
+        let mut game = Mnk { info, cols, rows, k, exact, board, bit_of: points().collect(), move_of };
+        game.info.mirror = Some(Mirror {
+            facts: (0..game.info.facts).map(swap_pairs(cells + 1)).map(Fact).collect(),
+            moves: (0..cells).map(Move).collect(),
+        });
+        game.info = game.info.clone().sealed(&game);
+        Ok(game)
+    }
+
+    /// The bits that a board of this size takes.
+    pub fn bits(cols: usize, rows: usize) -> usize {
+        (rows + 2) * (cols + 1) + 1
+    }
+
+    /// Whether the stone on bit `i` is part of a winning line.
+    #[inline]
+    fn wins(&self, stones: &[u64; W], i: usize) -> bool {
+        let stride = self.cols + 1;
+        let distances = [1, stride, stride + 1, stride - 1];
+        if W == 1 && !self.exact {
+            return has_run(stones[0], distances.map(|d| d as u32), self.k);
+        }
+        distances.into_iter().any(|d| {
+            let mut run = 1;
+            let mut at = i + d;
+            while has(stones, at) {
+                run += 1;
+                at += d;
+            }
+            at = i - d;
+            while has(stones, at) {
+                run += 1;
+                at -= d;
+            }
+            if self.exact { run == self.k } else { run >= self.k }
+        })
+    }
+
+    fn owner(&self, s: &MnkState<W>, m: usize) -> Option<usize> {
+        s.stones.iter().position(|b| has(b, self.bit_of[m] as usize))
+    }
+}
+
+impl<const W: usize> Game for Mnk<W> {
+    type State = MnkState<W>;
+
+    fn info(&self) -> &GameInfo {
+        &self.info
+    }
+
+    fn initial(&self) -> Self::State {
+        MnkState { stones: [[0; W]; 2], free: self.info.moves as u16, mover: 0, result: 0 }
+    }
+
+    #[inline]
+    fn mover(&self, s: &Self::State) -> Player {
+        Player(s.mover)
+    }
+
+    #[inline]
+    fn legal(&self, s: &Self::State, out: &mut Vec<Move>) {
+        out.clear();
+        if s.result != 0 {
+            return;
+        }
+        for w in 0..W {
+            let free = self.board[w] & !(s.stones[0][w] | s.stones[1][w]);
+            out.extend(ones(free).map(|i| Move(self.move_of[64 * w + i as usize] as u32)));
+        }
+    }
+
+    #[inline]
+    fn play(&self, s: &mut Self::State, m: Move) {
+        let i = self.bit_of[m.index()] as usize;
+        debug_assert!(s.result == 0 && !has(&s.stones[0], i) && !has(&s.stones[1], i));
+        let stones = &mut s.stones[s.mover as usize];
+        stones[i / 64] |= 1 << (i % 64);
+        s.free -= 1;
+        if self.wins(&s.stones[s.mover as usize], i) {
+            s.result = 1 + s.mover;
+        } else if s.free == 0 {
+            s.result = 3;
+        }
+        s.mover ^= 1;
+    }
+
+    #[inline]
+    fn outcome(&self, s: &Self::State) -> Option<Payoffs> {
+        match s.result {
+            0 => None,
+            3 => Some(Payoffs::draw(2)),
+            won => Some(Payoffs::win(Player(won - 1))),
+        }
+    }
+
+    fn facts(&self, s: &Self::State, out: &mut Vec<Fact>) {
+        out.clear();
+        for w in 0..W {
+            out.extend(ones(s.stones[0][w] | s.stones[1][w]).map(|i| {
+                let owner = s.stones[1][w] >> i & 1;
+                Fact(2 * self.move_of[64 * w + i as usize] as u32 + owner as u32)
+            }));
+        }
+        out.push(Fact(2 * self.info.moves + s.mover as u32));
+    }
+
+    #[inline]
+    fn key(&self, s: &Self::State) -> u64 {
+        let words = s.stones[0].iter().chain(&s.stones[1]);
+        words.fold(MOVER[s.mover as usize], |h, &w| mix(h ^ w))
+    }
+
+    fn mirrored(&self, s: &Self::State) -> Option<Self::State> {
+        let result = [0, 2, 1, 3][s.result as usize];
+        Some(MnkState { stones: [s.stones[1], s.stones[0]], mover: s.mover ^ 1, result, ..*s })
+    }
+
+    fn move_name(&self, m: Move) -> String {
+        square(m.index() % self.cols, m.index() / self.cols)
+    }
+
+    fn parse_move(&self, text: &str) -> Option<Move> {
+        parse_square(text.trim(), self.cols, self.rows).map(|(c, r)| Move((r * self.cols + c) as u32))
+    }
+
+    fn fact_name(&self, f: Fact) -> String {
+        let (point, role) = (f.index() / 2, ROLES[f.index() % 2]);
+        match point == self.cols * self.rows {
+            true => format!("(control {role})"),
+            false => format!("(cell {} {} {role})", point % self.cols + 1, point / self.cols + 1),
+        }
+    }
+
+    fn position(&self, s: &Self::State) -> String {
+        let row = |r| (0..self.cols).map(|c| self.owner(s, r * self.cols + c).map_or('-', |p| LETTERS[p])).collect();
+        let rows: Vec<String> = (0..self.rows).map(row).collect();
+        format!("{} {}", rows.join("/"), LETTERS[s.mover as usize])
+    }
+
+    fn parse_position(&self, text: &str) -> Result<Self::State, TextError> {
+        if text.trim() == "start" {
+            return Ok(self.initial());
+        }
+        let fields = Fields::read(text, 2, "ROW/ROW/.. MOVER")?;
+        let mut s = self.initial();
+        s.mover = parse_mover(fields.words[1])?.0;
+        let rows: Vec<&str> = fields.words[0].split('/').collect();
+        fields.finish()?;
+        if rows.len() != self.rows {
+            return refuse(format!("this board has {} rows, not {}", self.rows, rows.len()));
+        }
+        for (r, row) in rows.iter().enumerate() {
+            if row.chars().count() != self.cols {
+                return refuse(format!("row {} has {} points, not {}", r + 1, self.cols, row.chars().count()));
+            }
+            for (c, ch) in row.chars().enumerate() {
+                let i = self.bit_of[r * self.cols + c] as usize;
+                match ch {
+                    'X' | 'x' => s.stones[0][i / 64] |= 1 << (i % 64),
+                    'O' | 'o' => s.stones[1][i / 64] |= 1 << (i % 64),
+                    '-' => continue,
+                    _ => return refuse(format!("a point is X, O or -, not \"{}\"", excerpt(&ch.to_string()))),
+                }
+                s.free -= 1;
+            }
+        }
+        let won = |p: usize| {
+            self.bit_of.iter().any(|&i| has(&s.stones[p], i as usize) && self.wins(&s.stones[p], i as usize))
+        };
+        s.result = match (won(0), won(1)) {
+            (true, true) => return refuse("both sides have a winning line"),
+            (true, false) => 1,
+            (false, true) => 2,
+            (false, false) if s.free == 0 => 3,
+            _ => 0,
+        };
+        Ok(s)
+    }
+
+    fn show(&self, s: &Self::State) -> String {
+        let row = |r| (0..self.cols).map(|c| self.owner(s, r * self.cols + c).map_or('-', |p| LETTERS[p])).collect();
+        let rows = (0..self.rows).map(|r| ((r + 1).to_string(), row(r)));
+        format!("{}\n{}", grid(rows, &letters(self.cols)), caption(self.mover(s), self.outcome(s)))
+    }
+
+    #[inline]
+    fn sample(&self, s: &Self::State, rng: &mut Rng) -> Option<Move> {
+        if s.result != 0 {
+            return None;
+        }
+        let mut n = rng.below(s.free as u32);
+        for w in 0..W {
+            let free = self.board[w] & !(s.stones[0][w] | s.stones[1][w]);
+            match n.checked_sub(free.count_ones()) {
+                None => return Some(Move(self.move_of[64 * w + select(free, n) as usize] as u32)),
+                Some(rest) => n = rest,
+            }
+        }
+        unreachable!("there are as many free points as counted")
+    }
+
+    #[inline]
+    fn count_legal(&self, s: &Self::State) -> usize {
+        if s.result == 0 { s.free as usize } else { 0 }
+    }
+}

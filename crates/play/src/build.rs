@@ -1,0 +1,410 @@
+//! The only place that knows parts by name: from a [`Spec`] to a search.
+//!
+//! Every part stands in a table with its options and their defaults. The help page prints the table and the builder reads
+//! its defaults from it, so neither can lie about the other.
+
+use crate::agent::{Agent, Searcher};
+use crate::spec::{Spec, SpecError, near};
+use ludex_core::{Evaluator, Game, Limit, Rng, Search};
+use ludex_search::alphabeta::{self, AlphaBeta, Order, Ties};
+use ludex_search::eval::{RandomValue, Rollouts, Zero};
+use ludex_search::mcts::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a part is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Plays by itself.
+    Agent,
+    /// Plays out simulations: `playout=`.
+    Playout,
+    /// Judges positions: `eval=`.
+    Evaluator,
+}
+
+/// A part that a spec can name.
+pub struct Part {
+    /// What it is for.
+    pub kind: Kind,
+    /// What to type.
+    pub name: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+    /// Its options.
+    pub options: &'static [&'static [Opt]],
+}
+
+/// An option of a part.
+pub struct Opt {
+    /// What to type.
+    pub name: &'static str,
+    /// What it is if nothing is typed; empty for "not set".
+    pub default: &'static str,
+    /// One line about it.
+    pub about: &'static str,
+}
+
+const fn opt(name: &'static str, default: &'static str, about: &'static str) -> Opt {
+    Opt { name, default, about }
+}
+
+const LIMITS: &[Opt] = &[
+    opt("sims", "", "simulations a move (1000 if no limit is given)"),
+    opt("visits", "", "node visits a move"),
+    opt("expansions", "", "nodes added a move"),
+    opt("ms", "", "milliseconds a move"),
+    opt("cpu_ms", "", "milliseconds of processor time a move"),
+];
+
+const PHASES: &[Opt] = &[
+    opt(
+        "expand",
+        "random",
+        "random | leftmost: one child a simulation; all | second: all children at the first | second visit",
+    ),
+    opt("playout", "uniform", "uniform | mast | decisive"),
+    opt("backup", "mean", "mean: a counter for each player; unique: one for all (wrong, for comparison)"),
+    opt("final", "robust", "robust: most visits; max: highest mean; secure: highest lower bound"),
+    opt("solver", "off", "off | ends: finished games are not explored; on: proven wins and losses are carried up"),
+    opt("reuse", "off", "off | on: keep the tree below the moves played"),
+    opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
+];
+
+const UCB: &[Opt] = &[
+    opt("c", "1.4", "exploration constant"),
+    opt("form", "plain", "plain: C sqrt(ln N/n); kocsis: 2 C sqrt(2 ln N/n); burger: C sqrt(2 ln N/n)"),
+    opt("reward", "unit", "the scale the constant is meant for: unit [0, 1]; signed [-1, 1]; hundred [0, 100]"),
+];
+
+const GRAVE: &[Opt] = &[
+    opt("ref", "50", "visits an ancestor needs for its statistics to be used (RAVE: 0)"),
+    opt("bias", "0.00001", "how soon the mean takes over"),
+    opt("c", "0", "exploration constant, plain form on [0, 1]"),
+];
+
+const RAVE: &[Opt] = &[
+    opt("bias", "0.001", "how soon the mean takes over"),
+    opt("c", "0.3", "exploration constant, plain form on [0, 1]"),
+];
+
+const MINIMAX: &[Opt] = &[
+    opt("depth", "", "plies (4 if no limit is given)"),
+    opt("nodes", "", "positions searched a move"),
+    opt("ms", "", "milliseconds a move"),
+    opt("cpu_ms", "", "milliseconds of processor time a move"),
+    opt("eval", "none", "an evaluator, see below; some games have their own"),
+    opt("order", "killers", "killers (and history) | eval: by the evaluator | none | random"),
+    opt("ties", "random", "random | first: which of exactly equal root moves is played"),
+    opt("table", "16", "megabytes of transposition table; 0 for none"),
+    opt("deepening", "on", "on: one ply more each time | off: the full depth at once"),
+];
+
+/// All parts that every game has.
+pub const PARTS: &[Part] = &[
+    Part { kind: Kind::Agent, name: "random", about: "a uniformly random legal move", options: &[] },
+    Part {
+        kind: Kind::Agent,
+        name: "uct",
+        about: "Monte Carlo tree search with UCB1",
+        options: &[LIMITS, UCB, PHASES],
+    },
+    Part {
+        kind: Kind::Agent,
+        name: "tuned",
+        about: "Monte Carlo tree search with UCB1-Tuned",
+        options: &[LIMITS, &[opt("c", "1", "exploration constant")], PHASES],
+    },
+    Part {
+        kind: Kind::Agent,
+        name: "rave",
+        about: "Monte Carlo tree search with RAVE (expands all children)",
+        options: &[LIMITS, RAVE, PHASES],
+    },
+    Part {
+        kind: Kind::Agent,
+        name: "grave",
+        about: "Monte Carlo tree search with GRAVE (expands all children)",
+        options: &[LIMITS, GRAVE, PHASES],
+    },
+    Part {
+        kind: Kind::Agent,
+        name: "minimax",
+        about: "alpha-beta with iterative deepening; two-player zero-sum games only",
+        options: &[MINIMAX],
+    },
+    Part { kind: Kind::Playout, name: "uniform", about: "uniformly random moves", options: &[] },
+    Part {
+        kind: Kind::Playout,
+        name: "mast",
+        about: "moves that did well on average in this search",
+        options: &[&[opt("eps", "0.4", "share of random moves")]],
+    },
+    Part { kind: Kind::Playout, name: "decisive", about: "a move that wins at once, else a random one", options: &[] },
+    Part { kind: Kind::Evaluator, name: "none", about: "0 everywhere: only what is certain counts", options: &[] },
+    Part {
+        kind: Kind::Evaluator,
+        name: "random",
+        about: "random values",
+        options: &[&[opt(
+            "by",
+            "hash",
+            "hash: the same state always gets the same value | call: a fresh value each time",
+        )]],
+    },
+    Part {
+        kind: Kind::Evaluator,
+        name: "rollouts",
+        about: "the mean of random playouts",
+        options: &[&[opt("n", "10", "playouts for each value")]],
+    },
+];
+
+/// What one game has besides: hand-written yardsticks.
+pub(crate) struct House<G: Game> {
+    /// Evaluators by name.
+    pub evaluators: Vec<Rival<Box<dyn Evaluator<G>>>>,
+    /// Searches by name.
+    pub searches: Vec<Rival<Box<dyn Search<G>>>>,
+}
+
+/// A yardstick: what to type, a line about it, and how it is made.
+pub(crate) struct Rival<T> {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub options: &'static [Opt],
+    #[allow(clippy::type_complexity)] // a function from checked options to the thing
+    pub make: Box<dyn Fn(&Reading<'_>) -> Result<T, SpecError> + Send + Sync>,
+}
+
+impl<G: Game> Default for House<G> {
+    fn default() -> Self {
+        House { evaluators: Vec::new(), searches: Vec::new() }
+    }
+}
+
+impl<G: Game> House<G> {
+    /// Names and lines, for help.
+    pub fn list(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])> {
+        let evaluators = self.evaluators.iter().map(|r| (Kind::Evaluator, r.name, r.about, r.options));
+        evaluators.chain(self.searches.iter().map(|r| (Kind::Agent, r.name, r.about, r.options))).collect()
+    }
+}
+
+/// A spec whose options are known to exist; gives their values, or the defaults.
+pub(crate) struct Reading<'a> {
+    spec: &'a Spec,
+    options: Vec<&'a Opt>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(spec: &'a Spec, options: Vec<&'a Opt>) -> Result<Self, SpecError> {
+        for (key, value) in &spec.args {
+            if !options.iter().any(|o| o.name == key) {
+                let like = options.iter().find(|o| near(o.name, key));
+                let hint = match like {
+                    Some(o) => format!("did you mean {}?", o.name),
+                    None if options.is_empty() => "it takes none".into(),
+                    None => format!("it takes {}", options.iter().map(|o| o.name).collect::<Vec<_>>().join(", ")),
+                };
+                return Err(value.error(format!("{} has no option \"{key}\": {hint}", spec.name)));
+            }
+        }
+        Ok(Reading { spec, options })
+    }
+
+    fn given(&self, key: &str) -> Option<&'a Spec> {
+        self.spec.args.iter().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+
+    fn default(&self, key: &str) -> &'static str {
+        self.options.iter().find(|o| o.name == key).map_or("", |o| o.default)
+    }
+
+    /// The value as a spec.
+    pub fn part(&self, key: &str) -> Spec {
+        self.given(key).cloned().unwrap_or_else(|| Spec::word(self.default(key)))
+    }
+
+    /// The value as a number within bounds; `None` if it is neither given nor has a default.
+    pub fn number<T>(&self, key: &str, least: T, most: T) -> Result<Option<T>, SpecError>
+    where
+        T: std::str::FromStr + PartialOrd + std::fmt::Display,
+    {
+        let part = self.part(key);
+        if part.name.is_empty() {
+            return Ok(None);
+        }
+        match part.name.parse::<T>() {
+            Ok(n) if part.args.is_empty() && n >= least && n <= most => Ok(Some(n)),
+            _ => Err(part.error(format!("{key}={part} is not a number from {least} to {most}"))),
+        }
+    }
+
+    /// A number that has a default.
+    pub fn set<T>(&self, key: &str, least: T, most: T) -> Result<T, SpecError>
+    where
+        T: std::str::FromStr + PartialOrd + std::fmt::Display,
+    {
+        self.number(key, least, most)?.ok_or_else(|| self.spec.error(format!("{} needs {key}=", self.spec.name)))
+    }
+
+    /// One of these words.
+    pub fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<T, SpecError> {
+        let part = self.part(key);
+        match words.iter().find(|(w, _)| *w == part.name && part.args.is_empty()) {
+            Some((_, value)) => Ok(*value),
+            None => {
+                let words: Vec<&str> = words.iter().map(|(w, _)| *w).collect();
+                Err(part.error(format!("{key}={part} is none of {}", words.join(", "))))
+            }
+        }
+    }
+
+    fn flag(&self, key: &str) -> Result<bool, SpecError> {
+        self.choice(key, &[("on", true), ("off", false)])
+    }
+
+    /// The limits among the options; those that a part does not have are simply not set.
+    fn limit(&self) -> Result<Limit, SpecError> {
+        let count = |key: &str| match self.options.iter().any(|o| o.name == key && o.default.is_empty()) {
+            true => self.number(key, 1u64, u64::MAX / 4),
+            false => Ok(None),
+        };
+        let time = |key| Ok(count(key)?.map(Duration::from_millis));
+        Ok(Limit {
+            simulations: count("sims")?,
+            visits: count("visits")?,
+            expansions: count("expansions")?,
+            nodes: count("nodes")?,
+            depth: count("depth")?.map(|d| d.min(1_000) as u32),
+            time: time("ms")?,
+            cpu: time("cpu_ms")?,
+            stop: None,
+        })
+    }
+}
+
+/// The part of this kind and name.
+fn find<'a>(kind: Kind, spec: &'a Spec, rivals: &[&'static str]) -> Result<Reading<'a>, SpecError> {
+    let part = PARTS.iter().find(|p| p.kind == kind && p.name == spec.name);
+    let Some(part) = part else {
+        let names: Vec<&str> =
+            PARTS.iter().filter(|p| p.kind == kind).map(|p| p.name).chain(rivals.iter().copied()).collect();
+        let what = match kind {
+            Kind::Agent => "agent",
+            Kind::Playout => "playout",
+            Kind::Evaluator => "evaluator of this game",
+        };
+        let hint = match names.iter().find(|n| near(n, &spec.name)) {
+            Some(name) => format!("did you mean {name}?"),
+            None => format!("there are {}", names.join(", ")),
+        };
+        return Err(spec.error(format!("no {what} is called \"{}\": {hint}", short(&spec.name))));
+    };
+    Reading::new(spec, part.options.iter().flat_map(|o| o.iter()).collect())
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+/// Builds an agent for a game.
+pub(crate) fn agent<G: Game>(
+    game: &Arc<G>,
+    house: &House<G>,
+    spec: &Spec,
+    seed: u64,
+) -> Result<Box<dyn Agent>, SpecError> {
+    if let Some(rival) = house.searches.iter().find(|r| r.name == spec.name) {
+        let reading = Reading::new(spec, rival.options.iter().collect())?;
+        let limit = reading.limit()?;
+        return Ok(Box::new(Searcher::new(game.clone(), (rival.make)(&reading)?, limit, seed)));
+    }
+    let names: Vec<&str> = house.searches.iter().map(|r| r.name).collect();
+    let reading = find(Kind::Agent, spec, &names)?;
+    let search: Box<dyn Search<G>> = match spec.name.as_str() {
+        "random" => Box::new(ludex_search::Random),
+        "minimax" => minimax(&**game, house, &reading, seed)?,
+        _ => mcts(&**game, &reading)?,
+    };
+    Ok(Box::new(Searcher::new(game.clone(), search, reading.limit()?, seed)))
+}
+
+fn mcts<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecError> {
+    let c = || r.set("c", 0.0, 1e6);
+    let select: Box<dyn Select> = match r.spec.name.as_str() {
+        "tuned" => Box::new(Ucb1Tuned::new(c()?)),
+        "rave" => Box::new(Grave::new(0, r.set("bias", 0.0, 1e3)?, c()?)),
+        "grave" => Box::new(Grave::new(r.set("ref", 0, u32::MAX)?, r.set("bias", 0.0, 1e3)?, c()?)),
+        _ => {
+            let form =
+                r.choice("form", &[("plain", Form::Plain), ("kocsis", Form::Kocsis), ("burger", Form::Burger)])?;
+            let scales = [("unit", Reward::Unit), ("signed", Reward::Signed), ("hundred", Reward::Hundred)];
+            Box::new(Ucb1::new(c()?, form, r.choice("reward", &scales)?))
+        }
+    };
+    let all = select.wants_amaf() && r.given("expand").is_none();
+    let expand: Box<dyn Expand<G>> =
+        match r.choice("expand", &[("random", 0), ("leftmost", 1), ("all", 2), ("second", 3)])? {
+            _ if all => Box::new(AllChildren::new(When::FirstVisit)),
+            0 => Box::new(OneChild::new(Next::Random)),
+            1 => Box::new(OneChild::new(Next::Leftmost)),
+            2 => Box::new(AllChildren::new(When::FirstVisit)),
+            _ => Box::new(AllChildren::new(When::SecondVisit)),
+        };
+    let playout_spec = r.part("playout");
+    let p = find(Kind::Playout, &playout_spec, &[])?;
+    let playout: Box<dyn Playout<G>> = match playout_spec.name.as_str() {
+        "mast" => Box::new(Mast::new(p.set("eps", 0.0, 1.0)?)),
+        "decisive" => Box::new(Decisive::default()),
+        _ => Box::new(Uniform),
+    };
+    let backup: Box<dyn Backup> = match r.choice("backup", &[("mean", true), ("unique", false)])? {
+        true => Box::new(Mean),
+        false => Box::new(UniqueCounter),
+    };
+    let rules = [
+        ("robust", FinalMove::Robust),
+        ("max", FinalMove::MaxValue { visits: 1 }),
+        ("secure", FinalMove::Secure { a: 1.0 }),
+    ];
+    let options = Options {
+        final_move: r.choice("final", &rules)?,
+        solver: r.choice("solver", &[("off", Solver::Off), ("ends", Solver::Ends), ("on", Solver::Full)])?,
+        reuse: r.flag("reuse")?,
+        capacity: r.set("nodes", 1usize, 1 << 31)?,
+    };
+    Ok(Box::new(Mcts::new(game, select, expand, playout, backup, options)))
+}
+
+fn minimax<G: Game>(game: &G, house: &House<G>, r: &Reading<'_>, seed: u64) -> Result<Box<dyn Search<G>>, SpecError> {
+    if !game.info().zero_sum {
+        return Err(r.spec.error("minimax needs a two-player zero-sum game; use uct"));
+    }
+    let orders = [("killers", Order::Killers), ("eval", Order::Eval), ("none", Order::None), ("random", Order::Random)];
+    let options = alphabeta::Options {
+        order: r.choice("order", &orders)?,
+        ties: r.choice("ties", &[("random", Ties::Random), ("first", Ties::First)])?,
+        table: r.set("table", 0usize, 1 << 16)?,
+        deepening: r.flag("deepening")?,
+    };
+    Ok(Box::new(AlphaBeta::new(evaluator(house, &r.part("eval"), seed)?, options)))
+}
+
+fn evaluator<G: Game>(house: &House<G>, spec: &Spec, seed: u64) -> Result<Box<dyn Evaluator<G>>, SpecError> {
+    if let Some(rival) = house.evaluators.iter().find(|r| r.name == spec.name) {
+        return (rival.make)(&Reading::new(spec, rival.options.iter().collect())?);
+    }
+    let names: Vec<&str> = house.evaluators.iter().map(|r| r.name).collect();
+    let r = find(Kind::Evaluator, spec, &names)?;
+    let seed = Rng::derive(seed, 1);
+    Ok(match spec.name.as_str() {
+        "random" => match r.choice("by", &[("hash", true), ("call", false)])? {
+            true => Box::new(RandomValue::Hashed(seed)),
+            false => Box::new(RandomValue::Fresh(Rng::new(seed))),
+        },
+        "rollouts" => Box::new(Rollouts { playouts: r.set("n", 1, 1_000_000)?, rng: Rng::new(seed) }),
+        _ => Box::new(Zero),
+    })
+}

@@ -1,0 +1,29 @@
+//! Games opened by name, agents from text, and an arena whose verdicts can be trusted.
+//!
+//! This crate forgets the type of a game ([`Table`]) so that whatever stands above needs none.
+//!
+//! ```
+//! let table = ludex_play::open("connect4")?;
+//! let mut position = table.start();
+//! for column in ["4", "4", "3"] {
+//!     position.play(table.parse_move(column).unwrap()).unwrap();
+//! }
+//! assert_eq!(position.text(), "443");
+//! assert!(ludex_play::open("conect4").is_err());
+//! # Ok::<(), ludex_play::OpenError>(())
+//! ```
+
+mod agent;
+pub mod arena;
+mod build;
+mod open;
+mod rivals;
+mod spec;
+pub mod stats;
+mod table;
+
+pub use agent::Agent;
+pub use build::{Kind, Opt, PARTS, Part};
+pub use open::{GAMES, Listing, OpenError, open};
+pub use spec::{Spec, SpecError};
+pub use table::{Line, Position, Table};

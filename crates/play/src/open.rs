@@ -1,0 +1,203 @@
+//! The only place that knows games by name: `NAME[:OPTION[,OPTION]..]`, an option being a size `COLSxROWS[xK]`, a word, or
+//! `key=value`.
+
+use crate::build::House;
+use crate::rivals;
+use crate::table::{Seated, Table};
+use ludex_core::{Game, TextError};
+use ludex_games::{Breakthrough, Checkers, Connect4, Dots, Draw, Mnk, Morris, Othello, Score};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Why a name opens no game: one line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OpenError(String);
+
+impl From<TextError> for OpenError {
+    fn from(e: TextError) -> Self {
+        OpenError(e.to_string())
+    }
+}
+
+/// A game that can be opened, for listings and help.
+pub struct Listing {
+    /// What to type.
+    pub name: &'static str,
+    /// Its options, as in the help.
+    pub options: &'static str,
+}
+
+/// All native games.
+pub const GAMES: [Listing; 9] = [
+    Listing { name: "tictactoe", options: "" },
+    Listing { name: "connect4", options: "COLSxROWSxK (7x6x4)" },
+    Listing { name: "othello", options: "COLSxROWS (8x8; 4, 6 or 8 each)" },
+    Listing { name: "morris", options: "draw=repetition | draw=turns200" },
+    Listing { name: "dots", options: "COLSxROWS boxes (5x5), score=win | score=margin" },
+    Listing { name: "gomoku", options: "COLSxROWSxK (15x15x5), exact" },
+    Listing { name: "mnk", options: "COLSxROWSxK (3x3x3), exact" },
+    Listing { name: "breakthrough", options: "COLSxROWS (8x8)" },
+    Listing { name: "checkers", options: "COLSxROWS (8x8), draw=N (40)" },
+];
+
+/// Opens a game by its name.
+pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
+    let name = name.trim();
+    let (family, rest) = name.split_once(':').unwrap_or((name, ""));
+    if name.ends_with(':') {
+        return Err(OpenError(format!("\"{}\" ends in a colon but names no option", short(name))));
+    }
+    let mut options = Options::read(family, rest)?;
+    let table: Box<dyn Table> = match family {
+        "tictactoe" => seat(Mnk::<1>::new(family, 3, 3, 3, false)?),
+        "connect4" => {
+            let [cols, rows, k] = options.size([7, 6, 4], 2)?;
+            match cols.saturating_mul(rows.saturating_add(1)) {
+                0..=64 => seat(Connect4::<u64>::new(cols, rows, k)?),
+                _ => seat(Connect4::<u128>::new(cols, rows, k)?),
+            }
+        }
+        "othello" => {
+            let [cols, rows] = options.size([8, 8], 2)?;
+            seat_with(Othello::new(cols as usize, rows as usize)?, rivals::othello())
+        }
+        "morris" => match options.value("draw") {
+            None => seat_with(Morris::new(Draw::Repetition), rivals::morris()),
+            Some(v) if v == "repetition" => seat_with(Morris::new(Draw::Repetition), rivals::morris()),
+            Some(v) if v == "turns200" => seat_with(Morris::new(Draw::Turns200), rivals::morris()),
+            Some(v) => return Err(OpenError(format!("morris:draw= is repetition or turns200, not \"{}\"", short(&v)))),
+        },
+        "dots" => {
+            let [cols, rows] = options.size([5, 5], 2)?.map(|n| n as usize);
+            let score = match options.value("score").as_deref() {
+                None | Some("win") => Score::Win,
+                Some("margin") => Score::Margin,
+                Some(v) => return Err(OpenError(format!("dots:score= is win or margin, not \"{}\"", short(v)))),
+            };
+            match cols <= 64 && rows <= 64 && Dots::<u64>::edges(cols, rows) <= 64 {
+                true => seat_with(Dots::<u64>::new(cols, rows, score)?, rivals::dots()),
+                false => seat_with(Dots::<u128>::new(cols, rows, score)?, rivals::dots()),
+            }
+        }
+        "gomoku" | "mnk" => {
+            let standard = if family == "gomoku" { [15, 15, 5] } else { [3, 3, 3] };
+            let [cols, rows, k] = options.size(standard, 2)?;
+            let (c, r, exact) = (cols as usize, rows as usize, options.flag("exact"));
+            match Mnk::<1>::bits(c.min(100), r.min(100)) {
+                0..=64 => seat(Mnk::<1>::new(family, c, r, k, exact)?),
+                65..=128 => seat(Mnk::<2>::new(family, c, r, k, exact)?),
+                129..=320 => seat(Mnk::<5>::new(family, c, r, k, exact)?),
+                _ => seat(Mnk::<8>::new(family, c, r, k, exact)?),
+            }
+        }
+        "breakthrough" => {
+            let [cols, rows] = options.size([8, 8], 2)?;
+            seat(Breakthrough::new(cols, rows)?)
+        }
+        "checkers" => {
+            let [cols, rows] = options.size([8, 8], 2)?;
+            let draw = match options.value("draw") {
+                None => 40,
+                Some(v) => match v.parse() {
+                    Ok(n @ 1..=255) => n,
+                    _ => {
+                        return Err(OpenError(format!(
+                            "checkers:draw= is a number from 1 to 255, not \"{}\"",
+                            short(&v)
+                        )));
+                    }
+                },
+            };
+            seat(Checkers::new(cols, rows, draw)?)
+        }
+        _ => return Err(unknown(family)),
+    };
+    options.finish()?;
+    Ok(table)
+}
+
+fn seat<G: Game>(game: G) -> Box<dyn Table> {
+    seat_with(game, House::default())
+}
+
+fn seat_with<G: Game>(game: G, house: House<G>) -> Box<dyn Table> {
+    Box::new(Seated { game: Arc::new(game), house })
+}
+
+fn unknown(family: &str) -> OpenError {
+    let near = GAMES.iter().find(|g| crate::spec::near(g.name, family));
+    let hint = near.map_or("`ludex games` lists them all".to_string(), |g| format!("did you mean {}?", g.name));
+    OpenError(format!("there is no game called \"{}\": {hint}", short(family)))
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(40).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// What follows the colon.
+struct Options {
+    family: String,
+    size: Option<Vec<u32>>,
+    words: Vec<String>,
+    values: BTreeMap<String, String>,
+}
+
+impl Options {
+    fn read(family: &str, text: &str) -> Result<Self, OpenError> {
+        let mut options = Options { family: family.into(), size: None, words: Vec::new(), values: BTreeMap::new() };
+        for item in text.split(',').filter(|_| !text.is_empty()) {
+            let doubled = || OpenError(format!("\"{}\" is given twice", short(item)));
+            if let Some((key, value)) = item.split_once('=') {
+                if options.values.insert(key.into(), value.into()).is_some() {
+                    return Err(doubled());
+                }
+            } else if item.starts_with(|c: char| c.is_ascii_digit()) {
+                let numbers: Result<Vec<u32>, _> = item.split('x').map(str::parse).collect();
+                let Ok(size) = numbers else {
+                    return Err(OpenError(format!("a size reads COLSxROWS or COLSxROWSxK, not \"{}\"", short(item))));
+                };
+                if options.size.replace(size).is_some() {
+                    return Err(OpenError(format!("{family} has one size, but two are given")));
+                }
+            } else {
+                if options.words.contains(&item.to_string()) {
+                    return Err(doubled());
+                }
+                options.words.push(item.into());
+            }
+        }
+        Ok(options)
+    }
+
+    /// The size, of which the first `least` numbers must be given if any are.
+    fn size<const N: usize>(&mut self, standard: [u32; N], least: usize) -> Result<[u32; N], OpenError> {
+        let Some(given) = self.size.take() else { return Ok(standard) };
+        if given.len() < least || given.len() > N {
+            let form = ["COLSxROWS", "COLSxROWSxK"][N - 2];
+            return Err(OpenError(format!("the size of {} reads {form}", self.family)));
+        }
+        let mut size = standard;
+        size[..given.len()].copy_from_slice(&given);
+        Ok(size)
+    }
+
+    fn value(&mut self, key: &str) -> Option<String> {
+        self.values.remove(key)
+    }
+
+    fn flag(&mut self, word: &str) -> bool {
+        let before = self.words.len();
+        self.words.retain(|w| w != word);
+        self.words.len() < before
+    }
+
+    fn finish(self) -> Result<(), OpenError> {
+        let left = self.words.into_iter().chain(self.values.into_keys().map(|k| k + "="));
+        let left: Vec<String> = left.chain(self.size.map(|_| "a size".to_string())).collect();
+        match left.first() {
+            None => Ok(()),
+            Some(option) => Err(OpenError(format!("{} takes no option \"{}\"", self.family, short(option)))),
+        }
+    }
+}

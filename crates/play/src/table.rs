@@ -1,0 +1,213 @@
+//! Where the type of a game is forgotten: the one face that the command line, the web, the protocols and Python see.
+
+use crate::agent::Agent;
+use crate::build::{self, House, Kind, Opt};
+use crate::spec::{Spec, SpecError};
+use ludex_core::{Fact, Game, GameInfo, Move, Payoffs, Player, Rng, TextError, perft, playouts};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A game that has been opened by name.
+pub trait Table: Send + Sync {
+    /// Names and sizes.
+    fn info(&self) -> &GameInfo;
+
+    /// The initial position.
+    fn start(&self) -> Box<dyn Position>;
+
+    /// The position that a text describes.
+    fn position(&self, text: &str) -> Result<Box<dyn Position>, TextError>;
+
+    /// The move as people write it.
+    fn move_name(&self, m: Move) -> String;
+
+    /// The move of this name, legal or not.
+    fn parse_move(&self, text: &str) -> Option<Move>;
+
+    /// The fact in GDL style.
+    fn fact_name(&self, f: Fact) -> String;
+
+    /// The agent that a spec describes; everything random in it comes from the seed.
+    fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError>;
+
+    /// Yardsticks of this game only, for help: what they are for, their names, a line about each, their options.
+    fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])>;
+}
+
+/// A state with the line of play that led to it. Legality is checked here, once.
+pub trait Position: Send {
+    /// Who chooses next.
+    fn mover(&self) -> Player;
+
+    /// All legal moves; empty exactly when the game is over.
+    fn legal(&self) -> Vec<Move>;
+
+    /// What each player got, if the game is over.
+    fn outcome(&self) -> Option<Payoffs>;
+
+    /// Plays a move, or says why it cannot be played and changes nothing.
+    fn play(&mut self, m: Move) -> Result<(), TextError>;
+
+    /// Takes the last move back; `false` if there is none.
+    fn undo(&mut self) -> bool;
+
+    /// The moves played since the position was set up.
+    fn moves(&self) -> &[Move];
+
+    /// The facts that hold.
+    fn facts(&self) -> Vec<Fact>;
+
+    /// The position as one line of text.
+    fn text(&self) -> String;
+
+    /// The board for people.
+    fn show(&self) -> String;
+
+    /// The number of move sequences of this length.
+    fn perft(&self, depth: u32) -> u64;
+
+    /// Total payoffs by player, and plies, of `n` uniformly random playouts.
+    fn playouts(&self, n: u64, rng: &mut Rng) -> (Vec<f64>, u64);
+
+    /// Another position that plays on independently.
+    fn boxed_clone(&self) -> Box<dyn Position>;
+
+    /// For agents, which know the type of the game they were built for.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl Clone for Box<dyn Position> {
+    fn clone(&self) -> Self {
+        self.boxed_clone()
+    }
+}
+
+/// A game behind a [`Table`].
+pub(crate) struct Seated<G: Game> {
+    pub game: Arc<G>,
+    pub house: House<G>,
+}
+
+impl<G: Game> Table for Seated<G> {
+    fn info(&self) -> &GameInfo {
+        self.game.info()
+    }
+
+    fn start(&self) -> Box<dyn Position> {
+        Box::new(Line::new(self.game.clone(), self.game.initial()))
+    }
+
+    fn position(&self, text: &str) -> Result<Box<dyn Position>, TextError> {
+        Ok(Box::new(Line::new(self.game.clone(), self.game.parse_position(text)?)))
+    }
+
+    fn move_name(&self, m: Move) -> String {
+        self.game.move_name(m)
+    }
+
+    fn parse_move(&self, text: &str) -> Option<Move> {
+        self.game.parse_move(text)
+    }
+
+    fn fact_name(&self, f: Fact) -> String {
+        self.game.fact_name(f)
+    }
+
+    fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError> {
+        build::agent(&self.game, &self.house, spec, seed)
+    }
+
+    fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])> {
+        self.house.list()
+    }
+}
+
+/// A line of play of a game whose type is known.
+pub struct Line<G: Game> {
+    game: Arc<G>,
+    states: Vec<G::State>,
+    moves: Vec<Move>,
+}
+
+impl<G: Game> Line<G> {
+    /// Begins at a state.
+    pub fn new(game: Arc<G>, s: G::State) -> Self {
+        Line { game, states: vec![s], moves: Vec::new() }
+    }
+
+    /// The state now.
+    pub fn state(&self) -> &G::State {
+        self.states.last().expect("a line has at least its first state")
+    }
+}
+
+impl<G: Game> Position for Line<G> {
+    fn mover(&self) -> Player {
+        self.game.mover(self.state())
+    }
+
+    fn legal(&self) -> Vec<Move> {
+        let mut moves = Vec::new();
+        self.game.legal(self.state(), &mut moves);
+        moves
+    }
+
+    fn outcome(&self) -> Option<Payoffs> {
+        self.game.outcome(self.state())
+    }
+
+    fn play(&mut self, m: Move) -> Result<(), TextError> {
+        if self.legal().binary_search(&m).is_err() {
+            let name = self.game.move_name(m);
+            let why = if self.outcome().is_some() { "the game is over" } else { "not legal here" };
+            return Err(TextError::new(format!("cannot play {name}: {why}")));
+        }
+        let mut s = self.state().clone();
+        self.game.play(&mut s, m);
+        self.states.push(s);
+        self.moves.push(m);
+        Ok(())
+    }
+
+    fn undo(&mut self) -> bool {
+        let back = self.moves.pop().is_some();
+        if back {
+            self.states.pop();
+        }
+        back
+    }
+
+    fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        self.game.facts(self.state(), &mut facts);
+        facts
+    }
+
+    fn text(&self) -> String {
+        self.game.position(self.state())
+    }
+
+    fn show(&self) -> String {
+        self.game.show(self.state())
+    }
+
+    fn perft(&self, depth: u32) -> u64 {
+        perft(&*self.game, self.state(), depth)
+    }
+
+    fn playouts(&self, n: u64, rng: &mut Rng) -> (Vec<f64>, u64) {
+        playouts(&*self.game, self.state(), n, rng)
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Position> {
+        Box::new(Line { game: self.game.clone(), states: self.states.clone(), moves: self.moves.clone() })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,126 @@
+//! How the tree grows, and where the playout of a simulation begins.
+
+use super::tree::{NodeId, ROOT, Tree};
+use ludex_core::{Game, Move, Payoffs, Rng};
+
+/// What a simulation does next at a node.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Step {
+    /// Choose a child and go on from there.
+    Descend,
+    /// Choose a child and play out from there.
+    Try,
+    /// Go to this child and play out from there.
+    Enter(usize),
+    /// Play out from here.
+    Playout,
+    /// No playout is needed: this is the value.
+    Value(Payoffs),
+}
+
+/// Decides at each node that is not complete.
+pub trait Expand<G: Game>: Send {
+    /// May add children to `node`, whose state is `s` and in which the game goes on.
+    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, node: NodeId, rng: &mut Rng) -> Step;
+}
+
+/// Which untried move gets the next child.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Any of them, uniformly.
+    Random,
+    /// The one with the lowest move number.
+    Leftmost,
+}
+
+/// One child for each simulation, until every move has one.
+pub struct OneChild {
+    next: Next,
+    moves: Vec<Move>,
+    tried: Vec<Move>,
+}
+
+impl OneChild {
+    /// Children are added in this order.
+    pub fn new(next: Next) -> Self {
+        OneChild { next, moves: Vec::new(), tried: Vec::new() }
+    }
+
+    /// A uniformly drawn move that has no child yet.
+    fn untried<G: Game>(&mut self, game: &G, s: &G::State, tree: &Tree, node: NodeId, rng: &mut Rng) -> Option<Move> {
+        let children = tree.children(node);
+        let untried = tree.node(node).untried();
+        let taken = |m: Move| children.iter().any(|&c| tree.node(c).mv() == m);
+        // As long as few moves are taken, drawing until one is free beats listing them all.
+        if 4 * children.len() <= untried {
+            for _ in 0..8 {
+                if let Some(m) = game.sample(s, rng).filter(|&m| !taken(m)) {
+                    return Some(m);
+                }
+            }
+        }
+        game.legal(s, &mut self.moves);
+        self.tried.clear();
+        self.tried.extend(children.iter().map(|&c| tree.node(c).mv()));
+        self.tried.sort_unstable();
+        let free = |m: &&Move| self.tried.binary_search(m).is_err();
+        self.moves.iter().filter(free).nth(rng.below(untried as u32) as usize).copied()
+    }
+}
+
+impl<G: Game> Expand<G> for OneChild {
+    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, node: NodeId, rng: &mut Rng) -> Step {
+        if tree.full() {
+            return if tree.children(node).is_empty() { Step::Playout } else { Step::Descend };
+        }
+        if !tree.node(node).opened() {
+            tree.open(node, game.count_legal(s));
+        }
+        let m = match self.next {
+            Next::Random => self.untried(game, s, tree, node, rng),
+            Next::Leftmost => {
+                game.legal(s, &mut self.moves);
+                self.moves.get(tree.children(node).len()).copied()
+            }
+        };
+        m.map_or(Step::Descend, |m| Step::Enter(tree.add_child(node, m)))
+    }
+}
+
+/// When all children of a leaf are added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// As soon as a simulation reaches it; the playout begins at the child that selection likes best.
+    FirstVisit,
+    /// When a simulation comes back to it; before, the playout begins at the leaf. The root is expanded at once.
+    SecondVisit,
+}
+
+/// All children at once.
+pub struct AllChildren {
+    when: When,
+    moves: Vec<Move>,
+}
+
+impl AllChildren {
+    /// Children are added at this time.
+    pub fn new(when: When) -> Self {
+        AllChildren { when, moves: Vec::new() }
+    }
+}
+
+impl<G: Game> Expand<G> for AllChildren {
+    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, node: NodeId, _: &mut Rng) -> Step {
+        let fresh = self.when == When::SecondVisit && tree.node(node).visits() == 0 && node != ROOT;
+        if fresh || tree.full() {
+            return Step::Playout;
+        }
+        game.legal(s, &mut self.moves);
+        tree.open(node, self.moves.len());
+        tree.reserve(node);
+        for &m in self.moves.iter().take(tree.node(node).untried()) {
+            tree.add_child(node, m);
+        }
+        Step::Try
+    }
+}

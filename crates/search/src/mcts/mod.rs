@@ -1,0 +1,340 @@
+//! Monte Carlo tree search in four exchangeable phases.
+//!
+//! A simulation goes down the tree ([`Select`]), lets it grow ([`Expand`]), plays to the end ([`Playout`]) and carries the
+//! result up ([`Backup`]); [`FinalMove`] then chooses at the root. All five are parts behind small traits, one virtual call
+//! each, while the inner loops inside them know the game's type. Totals are kept per player, so that draws, repeated turns,
+//! more than two players and payoffs that do not add up to zero need nothing special: each player maximises its own.
+//!
+//! Not done here: transpositions (a tree, not a graph), threads inside one search (run several searches instead), hidden
+//! information.
+
+mod amaf;
+mod backup;
+mod expand;
+mod playout;
+mod select;
+mod solver;
+mod tree;
+
+pub use amaf::Amaf;
+pub use backup::{Backup, Mean, UniqueCounter};
+pub use expand::{AllChildren, Expand, Next, OneChild, Step, When};
+pub use playout::{Decisive, Mast, Playout, Run, Uniform};
+pub use select::{Descent, Form, Grave, Reward, Select, Ucb1, Ucb1Tuned};
+pub use tree::{Chance, Node, NodeId, ROOT, Tree};
+
+use crate::Clock;
+use ludex_core::{Choice, Game, Limit, Move, Payoffs, Player, Rng, RootMove, Search};
+
+/// How the move to play is chosen when the simulations are done. Ties are broken at random.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum FinalMove {
+    /// The most visited; of several, the one with the highest mean.
+    Robust,
+    /// The highest mean, among children with at least so many visits.
+    MaxValue {
+        /// The least number of visits.
+        visits: u32,
+    },
+    /// The highest lower confidence bound: mean - a / sqrt(visits), on [-1, 1] (Chaslot et al. 2008).
+    Secure {
+        /// How cautious.
+        a: f64,
+    },
+}
+
+/// What is made of values that are certain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Solver {
+    /// Nothing: an end of the game counts like any other result.
+    Off,
+    /// A child in which the game is over counts with its outcome and is not explored (as OpenSpiel's search does).
+    Ends,
+    /// Proven wins and losses are carried up (MCTS-Solver, Winands et al. 2008).
+    Full,
+}
+
+/// What is not a phase.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How the move is chosen.
+    pub final_move: FinalMove,
+    /// What is made of values that are certain.
+    pub solver: Solver,
+    /// What is known below the moves played is kept for the next search.
+    pub reuse: bool,
+    /// The most nodes a tree may have; see [`Tree`] for what happens then.
+    pub capacity: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { final_move: FinalMove::Robust, solver: Solver::Off, reuse: false, capacity: 16_000_000 }
+    }
+}
+
+/// The search.
+pub struct Mcts<G: Game> {
+    select: Box<dyn Select>,
+    expand: Box<dyn Expand<G>>,
+    playout: Box<dyn Playout<G>>,
+    backup: Box<dyn Backup>,
+    options: Options,
+    tree: Tree,
+    amaf: Option<Amaf>,
+    path: Vec<NodeId>,
+    trace: Vec<(Player, Move)>,
+    traced: bool,
+    /// Where the last search began, and the moves played since: what lies below them may be used again.
+    root: Option<G::State>,
+    played: Vec<Move>,
+    /// No search yet in this match.
+    fresh: bool,
+}
+
+/// Memory for all-moves-as-first statistics.
+const AMAF_BYTES: usize = 512 << 20;
+
+/// Simulations, if no limit is given at all.
+const DEFAULT: u64 = 1_000;
+
+impl<G: Game> Mcts<G> {
+    /// A search made of these parts.
+    pub fn new(
+        game: &G,
+        select: Box<dyn Select>,
+        expand: Box<dyn Expand<G>>,
+        playout: Box<dyn Playout<G>>,
+        backup: Box<dyn Backup>,
+        options: Options,
+    ) -> Self {
+        let info = game.info();
+        let amaf = select.wants_amaf().then(|| Amaf::new(info.players(), info.moves as usize, AMAF_BYTES));
+        Mcts {
+            tree: Tree::new(info.players(), options.capacity, select.wants_squares()),
+            traced: amaf.is_some() || playout.wants_trace(),
+            amaf,
+            select,
+            expand,
+            playout,
+            backup,
+            options,
+            path: Vec::new(),
+            trace: Vec::new(),
+            root: None,
+            played: Vec::new(),
+            fresh: true,
+        }
+    }
+
+    /// Plain UCT: UCB1 with this constant (plain form, rewards in [0, 1]), one random child for each simulation, uniform
+    /// playouts, the most visited move.
+    pub fn uct(game: &G, c: f64) -> Self {
+        let select = Ucb1::new(c, Form::Plain, Reward::Unit);
+        let expand = OneChild::new(Next::Random);
+        Self::new(game, Box::new(select), Box::new(expand), Box::new(Uniform), Box::new(Mean), Options::default())
+    }
+
+    /// The tree of the last search.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// One simulation. `None` if time ran out in its playout; then it does not count.
+    #[inline]
+    fn iterate(&mut self, game: &G, root: &G::State, clock: &mut Clock, rng: &mut Rng) -> Option<()> {
+        let mut s = root.clone();
+        self.path.clear();
+        self.path.push(ROOT);
+        self.trace.clear();
+        let payoffs = self.descend(game, &mut s, clock, rng)?;
+        self.backup.backup(&mut self.tree, &self.path, &payoffs);
+        if self.traced {
+            self.playout.learn(&self.trace, &payoffs);
+            if let Some(amaf) = &mut self.amaf {
+                amaf.add(&self.path, &self.trace, &payoffs);
+            }
+        }
+        match self.options.solver {
+            Solver::Off => {}
+            Solver::Ends => solver::settle_end(&mut self.tree, &self.path, &payoffs),
+            Solver::Full => solver::settle(&mut self.tree, &self.path, &payoffs),
+        }
+        Some(())
+    }
+
+    /// Selection, expansion and playout: the way down from the root to a value.
+    #[inline]
+    fn descend(&mut self, game: &G, s: &mut G::State, clock: &mut Clock, rng: &mut Rng) -> Option<Payoffs> {
+        let mut at = ROOT;
+        loop {
+            let node = self.tree.node(at);
+            if node.over() {
+                return game.outcome(s);
+            }
+            if node.proven() && at != ROOT {
+                return Some(self.tree.means(at));
+            }
+            let step = match node.complete() {
+                true => Step::Descend,
+                false => self.expand.expand(game, s, &mut self.tree, at, rng),
+            };
+            let child = match step {
+                Step::Descend | Step::Try => {
+                    let descent = Descent { tree: &self.tree, path: &self.path, amaf: self.amaf.as_ref() };
+                    self.select.select(&descent, rng)
+                }
+                Step::Enter(child) => child,
+                Step::Playout => return self.play_out(game, s, clock, rng),
+                Step::Value(payoffs) => return Some(payoffs),
+            };
+            at = self.enter(game, s, at, child);
+            if step != Step::Descend && !self.tree.node(at).over() {
+                return self.play_out(game, s, clock, rng);
+            }
+        }
+    }
+
+    /// Plays the move to a child and notes what is found there.
+    #[inline]
+    fn enter(&mut self, game: &G, s: &mut G::State, at: NodeId, child: usize) -> NodeId {
+        let child = self.tree.child(at, child);
+        let m = self.tree.node(child).mv();
+        if self.traced {
+            self.trace.push((self.tree.node(at).mover(), m));
+        }
+        game.play(s, m);
+        if !self.tree.node(child).entered() {
+            self.tree.enter(child, game.mover(s), game.outcome(s).is_some());
+        }
+        self.path.push(child);
+        child
+    }
+
+    #[inline]
+    fn play_out(&mut self, game: &G, s: &mut G::State, clock: &mut Clock, rng: &mut Rng) -> Option<Payoffs> {
+        let trace = if self.traced { Some(&mut self.trace) } else { None };
+        self.playout.playout(game, s, &mut Run { rng, clock, trace })
+    }
+
+    /// Finds the tree for `s`: what was known before, if it may be reused and the moves played since lead here.
+    fn prepare(&mut self, game: &G, s: &G::State) {
+        let played = std::mem::take(&mut self.played);
+        let arrived = self.root.take().is_some_and(|mut root| {
+            played.iter().for_each(|&m| game.play(&mut root, m));
+            root == *s
+        });
+        if self.options.reuse && arrived {
+            played.iter().for_each(|&m| self.tree.descend(m));
+        } else {
+            self.tree.clear();
+        }
+        if !self.tree.node(ROOT).entered() {
+            self.tree.enter(ROOT, game.mover(s), false);
+        }
+        if !played.is_empty() || !arrived {
+            self.amaf.iter_mut().for_each(Amaf::clear);
+        }
+        self.playout.begin(game, std::mem::take(&mut self.fresh));
+        if self.options.reuse {
+            self.root = Some(s.clone());
+        }
+    }
+
+    /// The child to play, by the final-move rule.
+    fn decide(&self, rng: &mut Rng) -> Option<NodeId> {
+        let p = self.tree.node(ROOT).mover();
+        let score = |c: NodeId| {
+            let (visits, mean) = (self.tree.node(c).visits(), self.tree.mean(c, p));
+            if self.tree.node(c).proven() && mean >= 1.0 {
+                return f64::INFINITY;
+            }
+            if self.tree.node(c).proven() && mean <= -1.0 {
+                return f64::MIN;
+            }
+            match self.options.final_move {
+                FinalMove::Robust => visits as f64 + (mean + 1.0) / 4.0,
+                FinalMove::MaxValue { visits: least } if visits < least.max(1) => f64::MIN,
+                FinalMove::MaxValue { .. } => mean,
+                FinalMove::Secure { .. } if visits == 0 => f64::MIN,
+                FinalMove::Secure { a } => mean - a / (visits as f64).sqrt(),
+            }
+        };
+        let children = self.tree.children(ROOT);
+        let top = children.iter().map(|&c| score(c)).fold(f64::NEG_INFINITY, f64::max);
+        let tied: Vec<NodeId> = children.iter().copied().filter(|&c| score(c) == top).collect();
+        rng.pick(&tied).copied()
+    }
+
+    fn choice(&self, game: &G, s: &G::State, simulations: u64, depth: usize, rng: &mut Rng) -> Choice {
+        let root = |&c: &NodeId| {
+            let node = self.tree.node(c);
+            let value = (node.visits() > 0).then(|| self.tree.means(c));
+            RootMove {
+                mv: node.mv(),
+                visits: node.visits() as u64,
+                value,
+                prior: self.tree.prior(c),
+                proven: node.proven(),
+            }
+        };
+        let mut root: Vec<RootMove> = self.tree.children(ROOT).iter().map(root).collect();
+        root.sort_by_key(|r| r.mv);
+        let mut line = Vec::new();
+        let chosen = self.decide(rng);
+        let mut next = chosen;
+        while let Some(c) = next {
+            line.push(self.tree.node(c).mv());
+            let most = |c: &&NodeId| self.tree.node(**c).visits();
+            next = self.tree.children(c).iter().max_by_key(most).copied().filter(|&c| self.tree.node(c).visits() > 0);
+        }
+        // With no time at all, any legal move is as good as another.
+        let mv = line.first().copied().or_else(|| game.sample(s, rng)).expect("the game is not over");
+        if line.is_empty() {
+            line.push(mv);
+        }
+        let value = chosen.map_or(Payoffs::draw(self.tree.players()), |c| self.tree.means(c));
+        Choice { mv, value, root, nodes: self.tree.len() as u64, simulations, depth: depth as u32, line }
+    }
+}
+
+impl<G: Game> Search<G> for Mcts<G> {
+    fn search(&mut self, game: &G, s: &G::State, limit: &Limit, rng: &mut Rng) -> Choice {
+        self.prepare(game, s);
+        let limit = limit.or(&Limit::simulations(DEFAULT));
+        let most = |n: Option<u64>| n.unwrap_or(u64::MAX);
+        let (most_simulations, most_visits) = (most(limit.simulations), most(limit.visits));
+        let most_nodes = most(limit.expansions).saturating_add(self.tree.len() as u64);
+        let mut clock = Clock::start(&limit);
+        let (mut simulations, mut visits, mut depth) = (0, 0, 0);
+        while simulations < most_simulations
+            && visits < most_visits
+            && (self.tree.len() as u64) < most_nodes
+            && !self.tree.node(ROOT).proven()
+            && !clock.tick()
+        {
+            if self.iterate(game, s, &mut clock, rng).is_none() {
+                break;
+            }
+            simulations += 1;
+            visits += self.path.len() as u64;
+            depth = depth.max(self.path.len() - 1);
+            // A finished tree no longer grows: without another limit, expansions alone would never be reached.
+            if limit.expansions.is_some() && simulations >= most(limit.expansions).saturating_mul(4).max(1_000) {
+                break;
+            }
+        }
+        self.choice(game, s, simulations, depth, rng)
+    }
+
+    fn advance(&mut self, m: Move) {
+        self.played.push(m);
+    }
+
+    fn reset(&mut self) {
+        self.tree.clear();
+        self.root = None;
+        self.played.clear();
+        self.fresh = true;
+    }
+}

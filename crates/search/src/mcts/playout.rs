@@ -1,0 +1,159 @@
+//! How a simulation is played to its end, and what playouts learn on the way.
+
+use crate::Clock;
+use ludex_core::{Game, Move, Payoffs, Player, Rng};
+
+/// The surroundings of a playout.
+pub struct Run<'a> {
+    /// Where random choices come from.
+    pub rng: &'a mut Rng,
+    /// Looked at now and then, so that a slow or endless playout does not overrun a time limit.
+    pub clock: &'a mut Clock,
+    /// Moves played so far in this simulation, from the root on, if anybody wants them.
+    pub trace: Option<&'a mut Vec<(Player, Move)>>,
+}
+
+/// Plays a simulation to its end.
+pub trait Playout<G: Game>: Send {
+    /// The payoffs at the end of a line of play from `s`; `None` if time ran out before.
+    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs>;
+
+    /// The moves of each simulation must be kept.
+    fn wants_trace(&self) -> bool {
+        false
+    }
+
+    /// Learns from a whole simulation.
+    fn learn(&mut self, _trace: &[(Player, Move)], _payoffs: &Payoffs) {}
+
+    /// A search begins, and with `fresh` a match.
+    fn begin(&mut self, _game: &G, _fresh: bool) {}
+}
+
+/// Plays to the end with moves that `choose` gives; the clock is looked at every 32 plies.
+#[inline]
+fn play_out<G: Game>(
+    game: &G,
+    s: &mut G::State,
+    run: &mut Run<'_>,
+    mut choose: impl FnMut(&G, &G::State, &mut Rng) -> Option<Move>,
+) -> Option<Payoffs> {
+    let horizon = game.info().horizon;
+    let cap = horizon.map_or(u32::MAX, |h| h.plies);
+    for ply in 1..=cap {
+        let Some(m) = choose(game, s, run.rng) else { return game.outcome(s) };
+        if let Some(trace) = &mut run.trace {
+            trace.push((game.mover(s), m));
+        }
+        game.play(s, m);
+        if ply % 32 == 0 && run.clock.tick() {
+            return None;
+        }
+    }
+    game.outcome(s).or(horizon.map(|h| h.payoffs))
+}
+
+/// Uniformly random moves.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Uniform;
+
+impl<G: Game> Playout<G> for Uniform {
+    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
+        play_out(game, s, run, |game, s, rng| game.sample(s, rng))
+    }
+}
+
+/// A move that wins at once is played; otherwise a uniformly random one (decisive moves, Teytaud & Teytaud 2010).
+#[derive(Clone, Default, Debug)]
+pub struct Decisive {
+    moves: Vec<Move>,
+}
+
+impl<G: Game> Playout<G> for Decisive {
+    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
+        let moves = &mut self.moves;
+        play_out(game, s, run, |game, s, rng| {
+            game.legal(s, moves);
+            winning(game, s, moves).or_else(|| rng.pick(moves).copied())
+        })
+    }
+}
+
+/// The first move that wins at once.
+pub(crate) fn winning<G: Game>(game: &G, s: &G::State, moves: &[Move]) -> Option<Move> {
+    let mover = game.mover(s);
+    moves.iter().copied().find(|&m| {
+        let mut child = s.clone();
+        game.play(&mut child, m);
+        game.outcome(&child).is_some_and(|p| p[mover] >= 1.0)
+    })
+}
+
+/// Move-average sampling (Finnsson & Björnsson 2008), epsilon-greedy (Tak et al. 2012): the move that did best on average
+/// wherever it was played in this search, and with probability `epsilon` a random one.
+#[derive(Clone, Debug)]
+pub struct Mast {
+    epsilon: f64,
+    /// Visits and total, by player and move; both fade from move to move of a match.
+    table: Vec<(f32, f32)>,
+    moves: Vec<Move>,
+    stride: usize,
+}
+
+/// What is left of the statistics when the next search of a match begins (decay of Tak et al. 2014).
+const FADE: f32 = 0.5;
+
+impl Mast {
+    /// The policy with this share of random moves.
+    pub fn new(epsilon: f64) -> Self {
+        Mast { epsilon, table: Vec::new(), moves: Vec::new(), stride: 0 }
+    }
+}
+
+impl<G: Game> Playout<G> for Mast {
+    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
+        let (table, moves, stride, epsilon) = (&self.table, &mut self.moves, self.stride, self.epsilon);
+        play_out(game, s, run, |game, s, rng| {
+            if rng.unit() < epsilon {
+                return game.sample(s, rng);
+            }
+            game.legal(s, moves);
+            let at = game.mover(s).index() * stride;
+            let (mut top, mut found, mut equals) = (f32::NEG_INFINITY, None, 0);
+            for &m in moves.iter() {
+                let (n, total) = table[at + m.index()];
+                let score = if n == 0.0 { 1.0 } else { total / n };
+                if score > top {
+                    (top, found, equals) = (score, Some(m), 1);
+                } else if score == top {
+                    equals += 1;
+                    if rng.below(equals) == 0 {
+                        found = Some(m);
+                    }
+                }
+            }
+            found
+        })
+    }
+
+    fn wants_trace(&self) -> bool {
+        true
+    }
+
+    fn learn(&mut self, trace: &[(Player, Move)], payoffs: &Payoffs) {
+        for &(p, m) in trace {
+            let cell = &mut self.table[p.index() * self.stride + m.index()];
+            cell.0 += 1.0;
+            cell.1 += payoffs[p];
+        }
+    }
+
+    fn begin(&mut self, game: &G, fresh: bool) {
+        self.stride = game.info().moves as usize;
+        if fresh {
+            self.table.clear();
+        }
+        self.table.resize(self.stride * game.info().players(), (0.0, 0.0));
+        self.table.iter_mut().for_each(|(n, t)| (*n, *t) = (*n * FADE, *t * FADE));
+    }
+}

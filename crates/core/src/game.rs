@@ -3,7 +3,7 @@
 //! Naming: a *state* is the generic value that rules work on; a *position* is the same thing as text; a *fact* is
 //! something true of a state, `(cell 4 1 x)`; the *mover* is the player who chooses now.
 
-use crate::{GameInfo, Payoffs, Rng};
+use crate::{GameInfo, Payoffs, Rng, playout};
 use std::cell::RefCell;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -98,7 +98,8 @@ pub trait Game: Send + Sync + 'static {
     /// What each player got, if the game is over.
     fn outcome(&self, s: &Self::State) -> Option<Payoffs>;
 
-    /// Replaces `out` by the facts that hold, in increasing order. Two states with the same facts are equal.
+    /// Replaces `out` by the facts that hold, in increasing order. Two states with the same facts are equal, unless
+    /// choices are [hidden](Game::hidden).
     fn facts(&self, s: &Self::State, out: &mut Vec<Fact>);
 
     /// A hash for tables: equal for equal states; states with equal keys have equal moves and values.
@@ -112,6 +113,30 @@ pub trait Game: Send + Sync + 'static {
     /// A table that must be exact uses `key ^ history_key`.
     fn history_key(&self, _s: &Self::State) -> u64 {
         0
+    }
+
+    /// Whether the state holds choices that its facts do not show: where moves are simultaneous, the roles choose one after
+    /// another, and who chooses later must not see what was chosen before.
+    fn hidden(&self, _s: &Self::State) -> bool {
+        false
+    }
+
+    /// Adds up the payoffs of `n` uniformly random playouts from `s`, by player, and gives the plies of all of them.
+    /// Overridden where many can be played at once; which playouts are drawn may then depend on `n`.
+    fn rollouts(&self, s: &Self::State, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
+        let mut plies = 0;
+        for _ in 0..n {
+            let (payoffs, p) = playout(self, &mut s.clone(), rng);
+            totals.iter_mut().zip(payoffs.as_slice()).for_each(|(t, &v)| *t += v as f64);
+            plies += p as u64;
+        }
+        plies
+    }
+
+    /// A hash of what the mover may know: [`Game::key`], unless choices are hidden; then equal for all states that differ
+    /// only in those. A search that keeps one set of statistics per view is *decoupled*: nobody answers a choice unseen.
+    fn view_key(&self, s: &Self::State) -> u64 {
+        self.key(s)
     }
 
     /// The same state with the two roles exchanged, if the game has a [`crate::Mirror`].

@@ -236,9 +236,11 @@ fn sampling_is_uniform<G: Game>(game: &G, rng: &mut Rng) -> Result<(), Broken> {
     Ok(())
 }
 
-/// No two states among many with the same facts may differ in anything the rules can see.
+/// No two states among many with the same facts may differ in anything the rules can see. Where choices are hidden, the
+/// states must look alike instead: same view for the same mover, same legal moves.
 fn facts_separate_states<G: Game>(game: &G, effort: &Effort, rng: &mut Rng) -> Result<(), Broken> {
     let mut known: HashMap<u64, u64> = HashMap::new();
+    let mut views: HashMap<(u64, Player), (u64, Vec<Move>)> = HashMap::new();
     let mut held = Vec::new();
     let mut looked = 0;
     while looked < effort.collisions {
@@ -246,9 +248,16 @@ fn facts_separate_states<G: Game>(game: &G, effort: &Effort, rng: &mut Rng) -> R
         for _ in 0..longest(game) {
             game.facts(&s, &mut held);
             let facts = held.iter().fold(0, |h, f| mix(h ^ f.0 as u64));
-            let state = hash(&s);
-            let same = *known.entry(facts).or_insert(state) == state;
-            ensure(same, || "two different states have the same facts".into(), game, &s)?;
+            if game.hidden(&s) {
+                let view = || (game.view_key(&s), legal(game, &s));
+                let same = *views.entry((facts, game.mover(&s))).or_insert_with(view) == view();
+                ensure(same, || "states that differ only in hidden choices look alike".into(), game, &s)?;
+            } else {
+                let state = hash(&s);
+                let same = *known.entry(facts).or_insert(state) == state;
+                ensure(same, || "two different states have the same facts".into(), game, &s)?;
+                ensure(game.view_key(&s) == game.key(&s), || "an open state is seen as it is".into(), game, &s)?;
+            }
             looked += 1;
             let Some(m) = game.sample(&s, rng) else { break };
             game.play(&mut s, m);

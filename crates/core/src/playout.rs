@@ -4,7 +4,7 @@ use crate::{Game, Payoffs, Rng};
 
 /// Plays uniformly random moves from `s` to the end, or to the game's horizon; gives the payoffs and the plies played.
 #[inline]
-pub fn playout<G: Game>(game: &G, s: &mut G::State, rng: &mut Rng) -> (Payoffs, u32) {
+pub fn playout<G: Game + ?Sized>(game: &G, s: &mut G::State, rng: &mut Rng) -> (Payoffs, u32) {
     let horizon = game.info().horizon;
     let cap = horizon.map_or(u32::MAX, |h| h.plies);
     let mut plies = 0;
@@ -20,11 +20,6 @@ pub fn playout<G: Game>(game: &G, s: &mut G::State, rng: &mut Rng) -> (Payoffs, 
 /// The sum of `n` playouts from `s`: total payoff by player (as f64) and total plies.
 pub fn playouts<G: Game>(game: &G, s: &G::State, n: u64, rng: &mut Rng) -> (Vec<f64>, u64) {
     let mut totals = vec![0.0; game.info().players()];
-    let mut plies = 0;
-    for _ in 0..n {
-        let (payoffs, p) = playout(game, &mut s.clone(), rng);
-        totals.iter_mut().zip(payoffs.as_slice()).for_each(|(t, &v)| *t += v as f64);
-        plies += p as u64;
-    }
+    let plies = game.rollouts(s, n, rng, &mut totals);
     (totals, plies)
 }

@@ -1,0 +1,110 @@
+//! Playouts per second of CPU time for rulesheets, single-line and bit-parallel, with OpenSpiel's Connect Four as yardstick.
+//!
+//! `cargo run --release -p ludex-gdl --example speed -- SHEET.kif ..`; medians of five runs of about a fifth of a second.
+//! Python is `LUDEX_PYTHON`, else the workspace's virtual environment, else `python3`.
+
+use ludex_core::{Game, Rng};
+use ludex_gdl::{GdlGame, Options};
+use std::path::Path;
+use std::process::Command;
+
+/// CPU seconds of this thread.
+fn cpu() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+}
+
+/// The median of five rates.
+fn rate(mut run: impl FnMut(u64)) -> f64 {
+    let mut n = 1;
+    loop {
+        let start = cpu();
+        run(n);
+        if cpu() - start > 0.05 {
+            break;
+        }
+        n *= 2;
+    }
+    n *= 4;
+    let mut rates: Vec<f64> = (0..5)
+        .map(|_| {
+            let start = cpu();
+            run(n);
+            n as f64 / (cpu() - start)
+        })
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    rates[2]
+}
+
+fn yardstick() -> Option<f64> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let python = std::env::var("LUDEX_PYTHON").unwrap_or_else(|_| {
+        let own = root.join("target/venv/bin/python");
+        if own.exists() { own.display().to_string() } else { "python3".into() }
+    });
+    let script = "import pyspiel,time\n\
+        g=pyspiel.load_game('connect_four')\n\
+        n=30000\n\
+        r=[]\n\
+        for seed in range(5):\n\
+        \tbot=pyspiel.MCTSBot(g,pyspiel.RandomRolloutEvaluator(n,seed),1.4,1,1000,False,seed,False)\n\
+        \tt=time.process_time(); bot.step(g.new_initial_state()); r.append(n/(time.process_time()-t))\n\
+        print(sorted(r)[2])";
+    let out = Command::new(python).args(["-c", script]).output().ok()?;
+    String::from_utf8_lossy(&out.stdout).trim().parse().ok()
+}
+
+fn main() {
+    let scale = match yardstick() {
+        Some(y) => {
+            println!(
+                "OpenSpiel connect_four, C++ playouts: {y:.0}/s; the marks below are scaled by {:.2}",
+                y / 108_000.0
+            );
+            y / 108_000.0
+        }
+        None => {
+            println!("no OpenSpiel here: the marks below are unscaled");
+            1.0
+        }
+    };
+    let marks = [
+        ("ticTacToe", 379_000.0),
+        ("connectFour", 117_000.0),
+        ("breakthrough", 20_200.0),
+        ("checkers", 5_300.0),
+        ("reversi", 1_460.0),
+        ("hex", 480.0),
+    ];
+    println!("{:<22}{:>10}{:>12}{:>8}{:>12}{:>8}", "sheet", "set-up ms", "line/s", "x peer", "lanes/s", "x peer");
+    for path in std::env::args().skip(1) {
+        let name = Path::new(&path).file_stem().map_or(String::new(), |s| s.to_string_lossy().into_owned());
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            println!("{name}: cannot be read");
+            continue;
+        };
+        let set_up = cpu();
+        let game = match GdlGame::new(&name, &text, &Options::default()) {
+            Ok(game) => game,
+            Err(e) => {
+                println!("{name}: {e}");
+                continue;
+            }
+        };
+        let set_up = cpu() - set_up;
+        let start = game.initial();
+        let mut rng = Rng::new(1);
+        let mut totals = vec![0.0; game.info().players()];
+        let line = rate(|n| {
+            game.line_playouts(&start, n, &mut rng, &mut totals);
+        });
+        let lanes = 1_024.0
+            * rate(|n| {
+                game.lane_playouts(&start, n * 1_024, &mut rng, &mut totals);
+            });
+        let peer = marks.iter().find(|m| m.0 == name).map(|m| m.1 * scale);
+        let times = |rate: f64| peer.map_or(String::new(), |p| format!("{:.1}", rate / p));
+        println!("{name:<22}{:>10.1}{line:>12.0}{:>8}{lanes:>12.0}{:>8}", set_up * 1e3, times(line), times(lanes));
+    }
+}

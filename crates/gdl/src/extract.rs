@@ -1,0 +1,104 @@
+//! Shared pairs: two inputs that many gates have in common become a gate of their own (greedy, most frequent pair first, as
+//! in Brayton & McMullen's multi-level logic, 1982, restricted to single cubes).
+//!
+//! In checkers a triple jump asks for eight things and a square being empty is asked for by 150 jumps. Once "empty, with an
+//! enemy beside it" is a gate, a change of the square touches a handful of gates that nearly never hold.
+
+use crate::net::{Kind, Lit, Node};
+use std::collections::{BinaryHeap, HashMap};
+
+/// Gates with more inputs are left alone: their pairs are too many.
+const WIDEST: usize = 40;
+/// Pairs that may be counted in all.
+const MOST_PAIRS: usize = 4_000_000;
+/// How many gates must share a pair.
+const LEAST: u32 = 2;
+
+type Pair = (Kind, Lit, Lit);
+
+fn pair(kind: Kind, a: Lit, b: Lit) -> Pair {
+    (kind, a.min(b), a.max(b))
+}
+
+/// Extracts pairs until none is frequent; `frozen` gates are not touched. New gates are added at the end.
+pub(crate) fn extract(kinds: &mut Vec<Kind>, inputs: &mut Vec<Vec<Lit>>, frozen: impl Fn(Node) -> bool) {
+    let open = |n: usize, kinds: &[Kind], inputs: &[Vec<Lit>]| {
+        matches!(kinds[n], Kind::And | Kind::Or) && (3..=WIDEST).contains(&inputs[n].len()) && !frozen(n as Node)
+    };
+    let gates: Vec<usize> = (0..kinds.len()).filter(|&n| open(n, kinds, inputs)).collect();
+    if gates.iter().map(|&n| inputs[n].len() * inputs[n].len() / 2).sum::<usize>() > MOST_PAIRS {
+        return;
+    }
+    let mut count: HashMap<Pair, u32> = HashMap::new();
+    let mut users: HashMap<(Kind, Lit), Vec<usize>> = HashMap::new();
+    for &n in &gates {
+        for (i, &a) in inputs[n].iter().enumerate() {
+            users.entry((kinds[n], a)).or_default().push(n);
+            for &b in &inputs[n][i + 1..] {
+                *count.entry(pair(kinds[n], a, b)).or_default() += 1;
+            }
+        }
+    }
+    // Pairs that are gates already are used rather than made again.
+    let mut known: HashMap<Pair, Node> = HashMap::new();
+    for n in 0..kinds.len() {
+        if let (Kind::And | Kind::Or, &[a, b]) = (kinds[n], inputs[n].as_slice())
+            && !frozen(n as Node)
+        {
+            known.insert(pair(kinds[n], a, b), n as Node);
+        }
+    }
+    let key = |k: Kind| (k == Kind::And) as u8;
+    let entry = |p: Pair, c: u32| (c, std::cmp::Reverse((key(p.0), p.1, p.2)));
+    let mut heap: BinaryHeap<_> = count.iter().filter(|c| *c.1 >= LEAST).map(|(&p, &c)| entry(p, c)).collect();
+    while let Some((c, std::cmp::Reverse((is_and, a, b)))) = heap.pop() {
+        let kind = if is_and == 1 { Kind::And } else { Kind::Or };
+        let now = count[&(kind, a, b)];
+        if now != c {
+            if now >= LEAST {
+                heap.push(entry((kind, a, b), now));
+            }
+            continue;
+        }
+        let fewer = if users[&(kind, a)].len() <= users[&(kind, b)].len() { a } else { b };
+        let shared: Vec<usize> = users[&(kind, fewer)]
+            .iter()
+            .copied()
+            .filter(|&n| inputs[n].len() > 2 && inputs[n].contains(&a) && inputs[n].contains(&b))
+            .collect();
+        count.insert((kind, a, b), 0);
+        if shared.len() < LEAST as usize {
+            continue;
+        }
+        let made = *known.entry((kind, a, b)).or_insert_with(|| {
+            kinds.push(kind);
+            inputs.push(vec![a, b]);
+            kinds.len() as Node - 1
+        });
+        let lit = made << 1;
+        for n in shared {
+            if n == made as usize {
+                continue;
+            }
+            inputs[n].retain(|&l| l != a && l != b);
+            for &c in &inputs[n] {
+                for gone in [a, b] {
+                    if let Some(k) = count.get_mut(&pair(kind, gone, c)) {
+                        *k = k.saturating_sub(1);
+                    }
+                }
+                if c != lit {
+                    let k = count.entry(pair(kind, lit, c)).or_default();
+                    *k += 1;
+                    if *k >= LEAST {
+                        heap.push(entry(pair(kind, lit, c), *k));
+                    }
+                }
+            }
+            if !inputs[n].contains(&lit) {
+                inputs[n].push(lit);
+                users.entry((kind, lit)).or_default().push(n);
+            }
+        }
+    }
+}

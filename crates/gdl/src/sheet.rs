@@ -1,0 +1,594 @@
+//! A rulesheet as relations and rules: what the text says, with every liberty of writing resolved.
+//!
+//! Bodies become flat lists of conditions: `or`, `and` and nested `not` are multiplied out (each alternative is a rule of
+//! its own), `(not (distinct a b))` unifies a and b, and a variable that occurs only under a `not` means "there is none".
+
+use crate::error::{Error, ErrorKind, Place};
+use crate::kif::{self, Expr, ExprKind};
+use crate::terms::{Sym, Symbols, Term, Terms};
+use std::collections::HashMap;
+
+/// How a text is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reading {
+    /// By the letter of the language; every liberty is refused.
+    Strict,
+    /// Symbols are case-sensitive, and forms that have only one possible meaning are accepted: `(terminal)` for
+    /// `terminal`, rules without a body, `(not (distinct a b))`, `and`, variables that occur only under a `not`.
+    #[default]
+    Plain,
+    /// As plain, and symbols and variables that differ only in case are the same.
+    Lenient,
+}
+
+/// A relation, by number; the first ones are the keywords.
+pub(crate) type Pred = u32;
+
+pub(crate) const ROLE: Pred = 0;
+pub(crate) const INIT: Pred = 1;
+pub(crate) const TRUE: Pred = 2;
+pub(crate) const NEXT: Pred = 3;
+pub(crate) const LEGAL: Pred = 4;
+pub(crate) const DOES: Pred = 5;
+pub(crate) const GOAL: Pred = 6;
+pub(crate) const TERMINAL: Pred = 7;
+pub(crate) const BASE: Pred = 8;
+pub(crate) const INPUT: Pred = 9;
+
+pub(crate) const KEYWORDS: [(&str, usize); 10] = [
+    ("role", 1),
+    ("init", 1),
+    ("true", 1),
+    ("next", 1),
+    ("legal", 2),
+    ("does", 2),
+    ("goal", 2),
+    ("terminal", 0),
+    ("base", 1),
+    ("input", 2),
+];
+
+/// Atoms are stored among the terms with this bit set in the functor, so that they differ from terms of the same name.
+pub(crate) const ATOM: u32 = 1 << 31;
+
+/// Alternatives that one rule may multiply into.
+const MAX_BODIES: usize = 4096;
+
+/// Conditions that one rule may have, and all rules together once multiplied out.
+const MAX_CONDITIONS: usize = 2_000;
+const MAX_LITERALS: usize = 2_000_000;
+
+/// A term with variables.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Pat {
+    Var(u16),
+    Ground(Term),
+    Fn(Sym, Box<[Pat]>),
+}
+
+impl Pat {
+    pub fn each_var(&self, f: &mut impl FnMut(u16)) {
+        match self {
+            Pat::Var(v) => f(*v),
+            Pat::Ground(_) => {}
+            Pat::Fn(_, args) => args.iter().for_each(|a| a.each_var(f)),
+        }
+    }
+}
+
+/// A relation applied to terms.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Atom {
+    pub pred: Pred,
+    pub args: Vec<Pat>,
+    pub at: Place,
+}
+
+impl Atom {
+    pub fn each_var(&self, f: &mut impl FnMut(u16)) {
+        self.args.iter().for_each(|a| a.each_var(f));
+    }
+}
+
+/// One condition of a body.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Literal {
+    Pos(Atom),
+    Neg(Atom),
+    Distinct(Pat, Pat),
+}
+
+impl Literal {
+    pub fn each_var(&self, f: &mut impl FnMut(u16)) {
+        match self {
+            Literal::Pos(a) | Literal::Neg(a) => a.each_var(f),
+            Literal::Distinct(a, b) => {
+                a.each_var(f);
+                b.each_var(f);
+            }
+        }
+    }
+}
+
+/// Head if all of the body.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Rule {
+    pub head: Atom,
+    pub body: Vec<Literal>,
+    pub vars: usize,
+    pub at: Place,
+}
+
+/// A relation's name and number of arguments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Relation {
+    pub name: Sym,
+    pub arity: usize,
+    pub at: Place,
+    /// Made by us for a variable that occurs only under a `not`.
+    pub made: bool,
+}
+
+/// Something a reader of the sheet should know that does not keep it from being played.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Liberty {
+    pub at: Place,
+    pub what: &'static str,
+}
+
+/// The rules of a game, as written.
+#[derive(Clone, Debug)]
+pub(crate) struct Sheet {
+    pub symbols: Symbols,
+    pub terms: Terms,
+    pub relations: Vec<Relation>,
+    pub rules: Vec<Rule>,
+    pub liberties: Vec<Liberty>,
+    pub fold: bool,
+}
+
+impl Sheet {
+    /// Reads a text.
+    pub fn read(text: &str, reading: Reading) -> Result<Sheet, Error> {
+        let exprs = kif::read(text)?;
+        let mut reader = Reader::new(reading);
+        for e in &exprs {
+            reader.statement(e)?;
+        }
+        Ok(reader.sheet)
+    }
+
+    pub fn relation_name(&self, p: Pred) -> &str {
+        self.symbols.name(self.relations[p as usize].name)
+    }
+
+    /// A ground term as text, in the sheet's own spelling. The nesting of terms is bounded by the reader and the budget.
+    pub fn write(&self, terms: &Terms, t: Term, out: &mut String) {
+        let functor = terms.functor(t);
+        let name = if functor & ATOM != 0 { self.relation_name(functor & !ATOM) } else { self.symbols.name(functor) };
+        let args = terms.args(t);
+        if args.is_empty() {
+            out.push_str(name);
+            return;
+        }
+        out.push('(');
+        out.push_str(name);
+        for &a in args {
+            out.push(' ');
+            self.write(terms, a, out);
+        }
+        out.push(')');
+    }
+
+    pub fn text(&self, terms: &Terms, t: Term) -> String {
+        let mut out = String::new();
+        self.write(terms, t, &mut out);
+        out
+    }
+}
+
+/// A condition before it is multiplied out.
+enum Formula {
+    Is(Literal),
+    Same(Pat, Pat),
+    All(Vec<Formula>),
+    Any(Vec<Formula>),
+}
+
+struct Reader {
+    sheet: Sheet,
+    reading: Reading,
+    preds: HashMap<(Sym, usize), Pred>,
+    vars: HashMap<String, u16>,
+    var_names: Vec<String>,
+    literals: usize,
+}
+
+impl Reader {
+    fn new(reading: Reading) -> Self {
+        let fold = reading == Reading::Lenient;
+        let mut symbols = Symbols::default();
+        let mut preds = HashMap::new();
+        let mut relations = Vec::new();
+        for (p, (name, arity)) in KEYWORDS.into_iter().enumerate() {
+            let name = symbols.intern(name, fold);
+            preds.insert((name, arity), p as Pred);
+            relations.push(Relation { name, arity, at: Place::default(), made: false });
+        }
+        let sheet =
+            Sheet { symbols, terms: Terms::default(), relations, rules: Vec::new(), liberties: Vec::new(), fold };
+        Reader { sheet, reading, preds, vars: HashMap::new(), var_names: Vec::new(), literals: 0 }
+    }
+
+    fn liberty(&mut self, what: &'static str, at: Place) -> Result<(), Error> {
+        if self.reading == Reading::Strict {
+            return Err(ErrorKind::Liberty(what).at(at));
+        }
+        self.sheet.liberties.push(Liberty { at, what });
+        Ok(())
+    }
+
+    /// A rule or a fact.
+    fn statement(&mut self, e: &Expr) -> Result<(), Error> {
+        self.vars.clear();
+        self.var_names.clear();
+        if let ExprKind::List(list) = &e.kind
+            && let Some(Expr { kind: ExprKind::Name("<="), .. }) = list.first()
+        {
+            let head = list.get(1).ok_or_else(|| ErrorKind::NoHead.at(e.at))?;
+            let head = self.atom(head)?;
+            if list.len() == 2 {
+                self.liberty("a rule without a body", e.at)?;
+            }
+            let conditions: Vec<Formula> = list[2..].iter().map(|c| self.formula(c, true)).collect::<Result<_, _>>()?;
+            if conditions.iter().map(size).sum::<usize>() > MAX_CONDITIONS {
+                return Err(ErrorKind::Budget(format!("a rule has more than {MAX_CONDITIONS} conditions")).at(e.at));
+            }
+            return self.rule(head, Formula::All(conditions), e.at);
+        }
+        let head = self.atom(e)?;
+        self.rule(head, Formula::All(Vec::new()), e.at)
+    }
+
+    fn rule(&mut self, head: Atom, body: Formula, at: Place) -> Result<(), Error> {
+        match head.pred {
+            TRUE => return Err(ErrorKind::BadHead("true").at(head.at)),
+            DOES => return Err(ErrorKind::BadHead("does").at(head.at)),
+            _ => {}
+        }
+        let mut bodies = Vec::new();
+        multiply(&[&body], &mut Vec::new(), &mut bodies).ok_or_else(|| ErrorKind::TooManyBodies(MAX_BODIES).at(at))?;
+        for alternative in bodies {
+            self.literals += alternative.len();
+            if self.literals > MAX_LITERALS {
+                let why = format!("the rules multiply into more than {MAX_LITERALS} conditions");
+                return Err(ErrorKind::Budget(why).at(at));
+            }
+            let Some((head, body)) = self.resolve(&head, alternative) else { continue };
+            self.safe_rule(head, body, at)?;
+        }
+        Ok(())
+    }
+
+    /// Substitutes the equations of one alternative; none if they, or a `distinct` of ground terms, cannot hold.
+    fn resolve(&mut self, head: &Atom, alternative: Vec<&Formula>) -> Option<(Atom, Vec<Literal>)> {
+        let mut bound: Vec<Option<Pat>> = vec![None; self.var_names.len()];
+        for f in &alternative {
+            if let Formula::Same(a, b) = f
+                && !unify(a, b, &mut bound, &mut self.sheet.terms)
+            {
+                return None;
+            }
+        }
+        let terms = &mut self.sheet.terms;
+        let mut body = Vec::new();
+        for f in alternative {
+            let Formula::Is(literal) = f else { continue };
+            let literal = match literal {
+                Literal::Pos(a) => Literal::Pos(replace_atom(a, &bound, terms)),
+                Literal::Neg(a) => Literal::Neg(replace_atom(a, &bound, terms)),
+                Literal::Distinct(a, b) => match (replace(a, &bound, terms), replace(b, &bound, terms)) {
+                    (a, b) if a == b => return None,
+                    (Pat::Ground(_), Pat::Ground(_)) => continue,
+                    (a, b) => Literal::Distinct(a, b),
+                },
+            };
+            if !body.contains(&literal) {
+                body.push(literal);
+            }
+        }
+        Some((replace_atom(head, &bound, terms), body))
+    }
+
+    /// Checks that positive conditions bind every variable, and stores the rule.
+    fn safe_rule(&mut self, head: Atom, mut body: Vec<Literal>, at: Place) -> Result<(), Error> {
+        let vars = self.var_names.len();
+        let mut bound = vec![false; vars];
+        for l in &body {
+            if let Literal::Pos(a) = l {
+                a.each_var(&mut |v| bound[v as usize] = true);
+            }
+        }
+        let free = |each: &dyn Fn(&mut dyn FnMut(u16))| {
+            let mut found = None;
+            each(&mut |v| {
+                if !bound[v as usize] {
+                    found.get_or_insert(v);
+                }
+            });
+            found
+        };
+        let names = self.var_names.clone();
+        let unsafe_in = |v: u16, place| ErrorKind::Unsafe { variable: names[v as usize].clone(), place };
+        if let Some(v) = free(&|f| head.each_var(&mut |v| f(v))) {
+            return Err(unsafe_in(v, "the head").at(head.at));
+        }
+        for literal in &mut body {
+            match literal {
+                Literal::Distinct(a, b) => {
+                    let vars = |f: &mut dyn FnMut(u16)| {
+                        a.each_var(&mut |v| f(v));
+                        b.each_var(&mut |v| f(v));
+                    };
+                    if let Some(v) = free(&vars) {
+                        return Err(unsafe_in(v, "a `distinct`").at(at));
+                    }
+                }
+                Literal::Neg(a) => {
+                    if let Some(v) = free(&|f| a.each_var(&mut |v| f(v))) {
+                        if self.reading == Reading::Strict {
+                            return Err(unsafe_in(v, "a `not`").at(a.at));
+                        }
+                        self.sheet
+                            .liberties
+                            .push(Liberty { at: a.at, what: "a variable that occurs only under a `not`" });
+                        *literal = Literal::Neg(exists(&mut self.sheet, a, &bound, vars));
+                    }
+                }
+                Literal::Pos(_) => {}
+            }
+        }
+        self.sheet.rules.push(Rule { head, body, vars, at });
+        Ok(())
+    }
+
+    /// A condition; `positive` is false under an odd number of `not`s.
+    fn formula(&mut self, e: &Expr, positive: bool) -> Result<Formula, Error> {
+        if let ExprKind::List(list) = &e.kind
+            && let Some(Expr { kind: ExprKind::Name(name), .. }) = list.first()
+        {
+            let arity = |n: usize, expected| match list.len() - 1 {
+                found if found == n => Ok(()),
+                found => Err(ErrorKind::KeywordArity { name: name.to_string(), expected, found }.at(e.at)),
+            };
+            match name.to_ascii_lowercase().as_str() {
+                "not" => {
+                    arity(1, "one condition")?;
+                    return self.formula(&list[1], !positive);
+                }
+                "distinct" => {
+                    arity(2, "two terms")?;
+                    let (a, b) = (self.term(&list[1])?, self.term(&list[2])?);
+                    if positive {
+                        return Ok(Formula::Is(Literal::Distinct(a, b)));
+                    }
+                    self.liberty("(not (distinct ..))", e.at)?;
+                    return Ok(Formula::Same(a, b));
+                }
+                connective @ ("or" | "and") => {
+                    if connective == "and" {
+                        self.liberty("`and`", e.at)?;
+                    } else if !positive {
+                        self.liberty("`or` under a `not`", e.at)?;
+                    }
+                    let parts = list[1..].iter().map(|c| self.formula(c, positive)).collect::<Result<_, _>>()?;
+                    let any = (connective == "or") == positive;
+                    return Ok(if any { Formula::Any(parts) } else { Formula::All(parts) });
+                }
+                "<=" => return Err(ErrorKind::BadHead("a rule inside a rule").at(e.at)),
+                _ => {}
+            }
+        }
+        let atom = self.atom(e)?;
+        Ok(Formula::Is(if positive { Literal::Pos(atom) } else { Literal::Neg(atom) }))
+    }
+
+    /// A sentence: a relation applied to terms.
+    fn atom(&mut self, e: &Expr) -> Result<Atom, Error> {
+        let (name, args, at) = match &e.kind {
+            ExprKind::Name(name) => (*name, &[][..], e.at),
+            ExprKind::List(list) => match list.split_first() {
+                None => return Err(ErrorKind::EmptyList.at(e.at)),
+                Some((Expr { kind: ExprKind::Name(name), .. }, args)) => (*name, args, e.at),
+                Some((Expr { at, .. }, _)) => return Err(ErrorKind::NoName.at(*at)),
+            },
+        };
+        bounded(args.len(), at)?;
+        if name.starts_with('?') {
+            return Err(ErrorKind::VariableSentence(name.into()).at(at));
+        }
+        if args.is_empty() && matches!(e.kind, ExprKind::List(_)) {
+            self.liberty("a relation without arguments in parentheses", at)?;
+        }
+        let lower = name.to_ascii_lowercase();
+        match lower.as_str() {
+            "not" | "or" | "and" | "distinct" | "<=" => {
+                let name = ["not", "or", "and", "distinct", "<="].into_iter().find(|n| *n == lower).unwrap_or("it");
+                return Err(ErrorKind::BadHead(name).at(at));
+            }
+            "sees" if args.len() == 2 => return Err(ErrorKind::Sees.at(at)),
+            _ => {}
+        }
+        let keyword = KEYWORDS.iter().position(|k| k.0 == lower);
+        let pred = match keyword {
+            Some(p) if KEYWORDS[p].1 == args.len() => p as Pred,
+            // `base` and `input` came late: older sheets use the names for relations of their own.
+            Some(p) if p as Pred != BASE && p as Pred != INPUT => {
+                let expected = ["no argument", "one argument", "two arguments"][KEYWORDS[p].1];
+                return Err(ErrorKind::KeywordArity { name: name.into(), expected, found: args.len() }.at(at));
+            }
+            _ => self.pred(name, args.len(), at),
+        };
+        let args = args.iter().map(|a| self.term(a)).collect::<Result<_, _>>()?;
+        Ok(Atom { pred, args, at })
+    }
+
+    fn pred(&mut self, name: &str, arity: usize, at: Place) -> Pred {
+        let name = self.sheet.symbols.intern(name, self.sheet.fold);
+        let relations = &mut self.sheet.relations;
+        *self.preds.entry((name, arity)).or_insert_with(|| {
+            relations.push(Relation { name, arity, at, made: false });
+            relations.len() as Pred - 1
+        })
+    }
+
+    fn term(&mut self, e: &Expr) -> Result<Pat, Error> {
+        match &e.kind {
+            ExprKind::Name(name) if name.starts_with('?') => {
+                let key = if self.sheet.fold { name.to_lowercase() } else { name.to_string() };
+                let next = self.var_names.len();
+                if next > u16::MAX as usize / 2 {
+                    return Err(ErrorKind::Budget("a rule has too many variables".into()).at(e.at));
+                }
+                let v = *self.vars.entry(key).or_insert(next as u16);
+                if v as usize == next {
+                    self.var_names.push(name.to_string());
+                }
+                Ok(Pat::Var(v))
+            }
+            ExprKind::Name(name) => {
+                let sym = self.sheet.symbols.intern(name, self.sheet.fold);
+                Ok(Pat::Ground(self.sheet.terms.intern(sym, &[])))
+            }
+            ExprKind::List(list) => match list.split_first() {
+                None => Err(ErrorKind::EmptyList.at(e.at)),
+                Some((Expr { kind: ExprKind::Name(name), at }, args)) => {
+                    if name.starts_with('?') {
+                        return Err(ErrorKind::NoName.at(*at));
+                    }
+                    bounded(args.len(), e.at)?;
+                    if args.is_empty() {
+                        self.liberty("a name in parentheses", e.at)?;
+                    }
+                    let sym = self.sheet.symbols.intern(name, self.sheet.fold);
+                    let args = args.iter().map(|a| self.term(a)).collect::<Result<Vec<_>, _>>()?;
+                    Ok(function(sym, args, &mut self.sheet.terms))
+                }
+                Some((Expr { at, .. }, _)) => Err(ErrorKind::NoName.at(*at)),
+            },
+        }
+    }
+}
+
+fn bounded(args: usize, at: Place) -> Result<(), Error> {
+    const MOST: usize = 200;
+    if args <= MOST { Ok(()) } else { Err(ErrorKind::Budget(format!("more than {MOST} arguments")).at(at)) }
+}
+
+/// A function of terms: ground if they all are.
+pub(crate) fn function(sym: Sym, args: Vec<Pat>, terms: &mut Terms) -> Pat {
+    let ground: Option<Vec<Term>> = args.iter().map(|a| if let Pat::Ground(t) = a { Some(*t) } else { None }).collect();
+    match ground {
+        Some(args) => Pat::Ground(terms.intern(sym, &args)),
+        None => Pat::Fn(sym, args.into()),
+    }
+}
+
+/// `(not (p ?bound ?free))` says that there is no such ?free: a new relation `p` of the bound ones alone.
+fn exists(sheet: &mut Sheet, atom: &Atom, bound: &[bool], vars: usize) -> Atom {
+    let mut kept: Vec<u16> = Vec::new();
+    atom.each_var(&mut |v| {
+        if bound[v as usize] && !kept.contains(&v) {
+            kept.push(v);
+        }
+    });
+    let relation = Relation { arity: kept.len(), made: true, ..sheet.relations[atom.pred as usize].clone() };
+    sheet.relations.push(relation);
+    let pred = sheet.relations.len() as Pred - 1;
+    let head = Atom { pred, args: kept.into_iter().map(Pat::Var).collect(), at: atom.at };
+    sheet.rules.push(Rule { head: head.clone(), body: vec![Literal::Pos(atom.clone())], vars, at: atom.at });
+    head
+}
+
+/// The conditions in a formula.
+fn size(f: &Formula) -> usize {
+    match f {
+        Formula::All(parts) | Formula::Any(parts) => 1 + parts.iter().map(size).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// All alternatives of a conjunction, as flat lists; `None` if there are too many.
+fn multiply<'f>(rest: &[&'f Formula], chosen: &mut Vec<&'f Formula>, out: &mut Vec<Vec<&'f Formula>>) -> Option<()> {
+    let Some((first, rest)) = rest.split_first() else {
+        if out.len() >= MAX_BODIES {
+            return None;
+        }
+        out.push(chosen.clone());
+        return Some(());
+    };
+    match first {
+        Formula::All(parts) => {
+            let all: Vec<&Formula> = parts.iter().chain(rest.iter().copied()).collect();
+            multiply(&all, chosen, out)
+        }
+        Formula::Any(parts) => {
+            for part in parts {
+                let mut all = vec![part];
+                all.extend_from_slice(rest);
+                multiply(&all, chosen, out)?;
+            }
+            Some(())
+        }
+        Formula::Is(_) | Formula::Same(..) => {
+            chosen.push(first);
+            let done = multiply(rest, chosen, out);
+            chosen.pop();
+            done
+        }
+    }
+}
+
+fn replace(p: &Pat, bound: &[Option<Pat>], terms: &mut Terms) -> Pat {
+    match p {
+        Pat::Var(v) => match &bound[*v as usize] {
+            Some(p) => replace(p, bound, terms),
+            None => p.clone(),
+        },
+        Pat::Ground(_) => p.clone(),
+        Pat::Fn(f, args) => {
+            let args = args.iter().map(|a| replace(a, bound, terms)).collect();
+            function(*f, args, terms)
+        }
+    }
+}
+
+fn replace_atom(a: &Atom, bound: &[Option<Pat>], terms: &mut Terms) -> Atom {
+    Atom { args: a.args.iter().map(|p| replace(p, bound, terms)).collect(), ..a.clone() }
+}
+
+/// Makes two terms equal by binding variables, with the occurs check.
+fn unify(a: &Pat, b: &Pat, bound: &mut Vec<Option<Pat>>, terms: &mut Terms) -> bool {
+    let (a, b) = (replace(a, bound, terms), replace(b, bound, terms));
+    match (a, b) {
+        (a, b) if a == b => true,
+        (Pat::Var(v), p) | (p, Pat::Var(v)) => {
+            let mut occurs = false;
+            p.each_var(&mut |w| occurs |= v == w);
+            if !occurs {
+                bound[v as usize] = Some(p);
+            }
+            !occurs
+        }
+        (Pat::Ground(_), Pat::Ground(_)) => false,
+        (Pat::Fn(f, x), Pat::Fn(g, y)) => {
+            f == g && x.len() == y.len() && x.iter().zip(&y).all(|(x, y)| unify(x, y, bound, terms))
+        }
+        (Pat::Fn(f, x), Pat::Ground(t)) | (Pat::Ground(t), Pat::Fn(f, x)) => {
+            let args = terms.args(t).to_vec();
+            terms.functor(t) == f
+                && args.len() == x.len()
+                && x.iter().zip(args).all(|(x, t)| unify(x, &Pat::Ground(t), bound, terms))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Which relations depend on which: what is static, in which order negation can be decided, what is needed at all.
+//!
+//! A relation is *static* if it depends on neither `true` nor `does`; it is the same in every state. A relation that
+//! depends on its own negation has no agreed meaning and is refused (Apt, Blair & Walker 1988).
+
+use crate::error::{Error, ErrorKind};
+use crate::sheet::*;
+
+/// The dependencies of a sheet.
+#[derive(Clone, Debug)]
+pub(crate) struct Strata {
+    /// The same in every state.
+    pub is_static: Vec<bool>,
+    /// Depends on `does`.
+    pub acts: Vec<bool>,
+    /// Needed to play: `role`, `init`, `legal`, `next`, `goal`, `terminal` and all they depend on.
+    pub needed: Vec<bool>,
+    /// Relations of a lower stratum are complete before those of a higher one are begun.
+    pub stratum: Vec<u32>,
+    /// One more than the highest stratum.
+    pub strata: u32,
+}
+
+impl Strata {
+    /// Finds the dependencies, and refuses what has no meaning.
+    pub fn of(sheet: &Sheet) -> Result<Strata, Error> {
+        let n = sheet.relations.len();
+        let mut edges: Vec<Vec<(Pred, bool)>> = vec![Vec::new(); n];
+        for rule in &sheet.rules {
+            for literal in &rule.body {
+                match literal {
+                    Literal::Pos(a) => edges[rule.head.pred as usize].push((a.pred, false)),
+                    Literal::Neg(a) => edges[rule.head.pred as usize].push((a.pred, true)),
+                    Literal::Distinct(..) => {}
+                }
+            }
+        }
+        for e in &mut edges {
+            e.sort_unstable();
+            e.dedup();
+        }
+        let component = components(&edges.iter().map(|e| e.iter().map(|d| d.0).collect()).collect::<Vec<_>>());
+        for (p, deps) in edges.iter().enumerate() {
+            if deps.iter().any(|&(q, neg)| neg && component[p] == component[q as usize]) {
+                let rule = sheet.rules.iter().find(|r| r.head.pred as usize == p);
+                let place = rule.map_or(Default::default(), |r| r.at);
+                return Err(ErrorKind::Unstratified(sheet.relation_name(p as Pred).into()).at(place));
+            }
+        }
+        let reaches = |from: &[Pred]| {
+            let mut seen = vec![false; n];
+            let mut stack: Vec<Pred> = from.to_vec();
+            while let Some(p) = stack.pop() {
+                if !std::mem::replace(&mut seen[p as usize], true) {
+                    stack.extend(edges[p as usize].iter().map(|d| d.0));
+                }
+            }
+            seen
+        };
+        let needed = reaches(&[ROLE, INIT, LEGAL, NEXT, GOAL, TERMINAL]);
+        // Components are numbered dependencies first, so one pass in that order settles what a relation reaches.
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by_key(|&p| component[p]);
+        let (mut dynamic, mut acts, mut stratum) = (vec![false; n], vec![false; n], vec![0u32; n]);
+        (dynamic[TRUE as usize], dynamic[DOES as usize], acts[DOES as usize]) = (true, true, true);
+        for same in order.chunk_by(|&a, &b| component[a] == component[b]) {
+            let deps = || same.iter().flat_map(|&p| edges[p].iter().map(|&(q, neg)| (q as usize, neg)));
+            let is_dynamic = same.iter().any(|&p| dynamic[p]) || deps().any(|(q, _)| dynamic[q]);
+            let does = same.iter().any(|&p| acts[p]) || deps().any(|(q, _)| acts[q]);
+            let level = deps().map(|(q, neg)| stratum[q] + neg as u32).max().unwrap_or(0);
+            for &p in same {
+                (dynamic[p], acts[p], stratum[p]) = (is_dynamic, does, level);
+            }
+        }
+        for (what, on) in [(ROLE, &dynamic), (INIT, &dynamic), (LEGAL, &acts), (TERMINAL, &acts), (GOAL, &acts)] {
+            if on[what as usize] {
+                let first = sheet.rules.iter().find(|r| r.head.pred == what).map_or(Default::default(), |r| r.at);
+                let on = if reaches(&[what])[DOES as usize] { "does" } else { "true" };
+                return Err(ErrorKind::Depends { what: KEYWORDS[what as usize].0.into(), on: on.into() }.at(first));
+            }
+        }
+        let strata = stratum.iter().max().map_or(1, |m| m + 1);
+        Ok(Strata { is_static: dynamic.iter().map(|d| !d).collect(), acts, needed, stratum, strata })
+    }
+}
+
+/// The strongly connected components of a graph (Tarjan 1972, without recursion), numbered so that what a node points to
+/// never has a higher number than itself.
+pub(crate) fn components(edges: &[Vec<u32>]) -> Vec<u32> {
+    const NEW: u32 = u32::MAX;
+    let n = edges.len();
+    let (mut index, mut low, mut component) = (vec![NEW; n], vec![0; n], vec![NEW; n]);
+    let (mut stack, mut path): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
+    let (mut next, mut count) = (0, 0);
+    for root in 0..n as u32 {
+        if index[root as usize] != NEW {
+            continue;
+        }
+        path.push((root, 0));
+        while let Some(&mut (v, ref mut at)) = path.last_mut() {
+            let v = v as usize;
+            if *at == 0 {
+                (index[v], low[v]) = (next, next);
+                next += 1;
+                stack.push(v as u32);
+            }
+            if let Some(&w) = edges[v].get(*at) {
+                *at += 1;
+                if index[w as usize] == NEW {
+                    path.push((w, 0));
+                } else if component[w as usize] == NEW {
+                    low[v] = low[v].min(index[w as usize]);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some(&(parent, _)) = path.last() {
+                low[parent as usize] = low[parent as usize].min(low[v]);
+            }
+            if low[v] == index[v] {
+                while let Some(w) = stack.pop() {
+                    component[w as usize] = count;
+                    if w as usize == v {
+                        break;
+                    }
+                }
+                count += 1;
+            }
+        }
+    }
+    component
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_come_after_what_they_point_to() {
+        // 0 -> 1 <-> 2 -> 3, 4 -> 4
+        let c = components(&[vec![1], vec![2], vec![1, 3], vec![], vec![4]]);
+        assert_eq!(c[1], c[2]);
+        assert!(c[3] < c[2] && c[2] < c[0] && c[4] != c[0]);
+        let chain: Vec<Vec<u32>> = (0..100_000).map(|i| if i > 0 { vec![i - 1] } else { vec![] }).collect();
+        assert!(components(&chain).windows(2).all(|w| w[0] < w[1]));
+    }
+
+    #[test]
+    fn what_has_no_agreed_meaning_is_refused_with_its_place() {
+        let strata = |text| Strata::of(&Sheet::read(text, Reading::Plain).unwrap()).map(|_| ());
+        let at = |e: Error| (e.line, e.kind);
+        let unstratified = strata("(role x)\n(<= (p ?x) (role ?x) (not (q ?x)))\n(<= (q ?x) (p ?x))").unwrap_err();
+        assert_eq!(at(unstratified), (2, ErrorKind::Unstratified("p".into())));
+        let acts = strata("(role x)\n(<= (legal x a) b)\n(<= b (does x a))").unwrap_err();
+        assert_eq!(at(acts), (2, ErrorKind::Depends { what: "legal".into(), on: "does".into() }));
+        let init = strata("(<= (init a) (true b))").unwrap_err();
+        assert_eq!(at(init), (1, ErrorKind::Depends { what: "init".into(), on: "true".into() }));
+    }
+}

@@ -1,0 +1,105 @@
+//! The public rulesheets against their reference facts, read strictly, also with every symbol scrambled.
+//!
+//! The sheets are test data and not part of the repository: they are found through `LUDEX_GDL_SHEETS`, else beside the
+//! workspace in `../shared/gdl`; without them these tests say so and pass.
+
+use ludex_core::laws;
+use ludex_gdl::{Budget, FactsOptions, GdlGame, Options, Reading, facts};
+use serde_json::Value;
+use std::path::PathBuf;
+
+mod common;
+use common::scramble;
+
+fn sheets() -> Option<(PathBuf, Vec<Value>)> {
+    let dir = std::env::var_os("LUDEX_GDL_SHEETS")
+        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/gdl")), PathBuf::from);
+    let Ok(text) = std::fs::read_to_string(dir.join("facts.json")) else {
+        eprintln!("SKIPPED: no public rulesheets at {} (set LUDEX_GDL_SHEETS)", dir.display());
+        return None;
+    };
+    let facts: Value = serde_json::from_str(&text).expect("facts.json is JSON");
+    Some((dir, facts["games"].as_array().expect("a list of games").clone()))
+}
+
+fn numbers(v: &Value) -> Vec<f64> {
+    v.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+}
+
+/// Compares a game with its reference; depths up to `depth`, `n` playouts.
+fn agrees(game: &GdlGame, expected: &Value, depth: usize, n: u64) {
+    let name = expected["key"].as_str().unwrap_or_default();
+    let perft = numbers(&expected["perft"]);
+    let depth = depth.min(perft.len());
+    let found = facts(game, &FactsOptions { depth: depth as u32, playouts: n, seed: 3 });
+    assert_eq!(found.initial_facts as f64, expected["initial_facts"].as_f64().unwrap(), "{name}: initial facts");
+    let legal: Vec<f64> = found.initial_legal.iter().map(|&n| n as f64).collect();
+    assert_eq!(legal, numbers(&expected["initial_legal"]), "{name}: initial legal moves");
+    let counted: Vec<f64> = found.perft.iter().map(|&n| n as f64).collect();
+    assert_eq!(counted, perft[..depth], "{name}: perft");
+    let (Some(p), reference) = (&found.playouts, &expected["playouts"]) else { return };
+    assert_eq!(p.goal_errors + p.no_legal_move_errors + p.cut, 0, "{name}: playouts end as they should");
+    if reference.is_null() {
+        return;
+    }
+    let close = |what: &str, a: f64, se_a: f64, b: f64, se_b: f64| {
+        let off = (a - b).abs() / (se_a * se_a + se_b * se_b).sqrt().max(1e-9);
+        assert!(a == b || off < 4.0, "{name}: {what} {a} (s.e. {se_a}) against {b} (s.e. {se_b})");
+    };
+    let reference_of = |key: &str| reference[key].as_f64().unwrap();
+    close("length", p.mean_length, p.se_length, reference_of("mean_length"), reference_of("se_length"));
+    let (means, errors) = (numbers(&reference["mean_goal"]), numbers(&reference["se_goal"]));
+    for r in 0..means.len() {
+        close("goal", p.mean_goal[r], p.se_goal[r], means[r], errors[r]);
+    }
+}
+
+fn each_sheet(f: impl Fn(&str, &str, &Value)) {
+    let Some((dir, games)) = sheets() else { return };
+    for expected in &games {
+        let file = expected["file"].as_str().unwrap();
+        let text = std::fs::read_to_string(dir.join(file)).unwrap();
+        f(file, &text, expected);
+    }
+}
+
+#[test]
+fn public_rulesheets_equal_their_reference_facts() {
+    each_sheet(|file, text, expected| {
+        let options = Options { reading: Reading::Strict, ..Options::default() };
+        let game = GdlGame::new(file, text, &options).unwrap();
+        assert!(!game.interpreted(), "{file} fits the budget");
+        agrees(&game, expected, 4, 2_000);
+        eprintln!("{file}: equal, set-up {:?}", game.set_up());
+    });
+}
+
+#[test]
+fn scrambling_every_symbol_changes_nothing() {
+    each_sheet(|file, text, expected| {
+        for reading in [Reading::Strict, Reading::Lenient] {
+            let options = Options { reading, ..Options::default() };
+            let game = GdlGame::new(file, &scramble(text, 17), &options).unwrap();
+            agrees(&game, expected, 3, 500);
+        }
+    });
+}
+
+#[test]
+fn the_interpreter_equals_the_reference_facts() {
+    each_sheet(|file, text, expected| {
+        let options = Options { budget: Budget::interpreter(), ..Options::default() };
+        let game = GdlGame::new(file, text, &options).unwrap();
+        assert!(game.interpreted());
+        agrees(&game, expected, 2, 10);
+    });
+}
+
+#[test]
+fn public_rulesheets_keep_the_laws_of_games() {
+    each_sheet(|file, text, _| {
+        let game = GdlGame::new(file, text, &Options::default()).unwrap();
+        let effort = laws::Effort { states: 200, collisions: 5_000, seed: 5 };
+        laws::check(&game, &effort).unwrap_or_else(|e| panic!("{file}: {e}"));
+    });
+}

@@ -3,6 +3,7 @@
 mod bench;
 mod contest;
 mod engine;
+mod gdl;
 mod play;
 mod verbs;
 
@@ -12,7 +13,8 @@ use std::process::ExitCode;
 
 /// Ludex turns the rules of a game into players.
 ///
-/// A GAME is a name such as connect4, gomoku:9x9 or morris:draw=turns200; `ludex games` lists them with their options.
+/// A GAME is a name such as connect4, gomoku:9x9 or morris:draw=turns200 (`ludex games` lists them with their options), or
+/// the path of a rulesheet that ends in .kif or .gdl.
 #[derive(Parser)]
 #[command(name = "ludex", version, max_term_width = 110)]
 struct Cli {
@@ -38,6 +40,8 @@ enum Verb {
     Match(contest::Match),
     /// Let several agents play each other, and rate them
     Tournament(contest::Tournament),
+    /// Check, describe and draw rulesheets
+    Gdl(gdl::Gdl),
     /// Play through a text protocol on standard input and output (for other programs)
     Engine(engine::Args),
 }
@@ -79,6 +83,7 @@ fn run() -> Result<()> {
         Verb::Play(args) => args.run(),
         Verb::Match(args) => args.run(),
         Verb::Tournament(args) => args.run(),
+        Verb::Gdl(args) => args.run(),
         Verb::Engine(args) => args.run(),
     }
 }

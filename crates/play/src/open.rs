@@ -1,11 +1,12 @@
 //! The only place that knows games by name: `NAME[:OPTION[,OPTION]..]`, an option being a size `COLSxROWS[xK]`, a word, or
-//! `key=value`.
+//! `key=value`; or the path of a rulesheet, which ends in `.kif` or `.gdl`.
 
 use crate::build::House;
 use crate::rivals;
 use crate::table::{Seated, Table};
 use ludex_core::{Game, TextError};
 use ludex_games::{Breakthrough, Checkers, Connect4, Dots, Draw, Mnk, Morris, Othello, Score};
+use ludex_gdl::GdlGame;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,6 +45,9 @@ pub const GAMES: [Listing; 9] = [
 /// Opens a game by its name.
 pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
     let name = name.trim();
+    if name.ends_with(".kif") || name.ends_with(".gdl") {
+        return rulesheet(name);
+    }
     let (family, rest) = name.split_once(':').unwrap_or((name, ""));
     if name.ends_with(':') {
         return Err(OpenError(format!("\"{}\" ends in a colon but names no option", short(name))));
@@ -115,6 +119,13 @@ pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
     };
     options.finish()?;
     Ok(table)
+}
+
+/// Reads a rulesheet from a file.
+fn rulesheet(path: &str) -> Result<Box<dyn Table>, OpenError> {
+    let bytes = std::fs::read(path).map_err(|e| OpenError(format!("cannot read {path}: {e}")))?;
+    let game = GdlGame::new(path, &String::from_utf8_lossy(&bytes), &ludex_gdl::Options::default());
+    Ok(seat(game.map_err(|e| OpenError(format!("{path}: {e}")))?))
 }
 
 fn seat<G: Game>(game: G) -> Box<dyn Table> {

@@ -392,3 +392,79 @@ fn each_of_three_players_maximises_its_own_payoff() {
         assert!(choice.value[Player(0)] > 0.7 && choice.value[Player(1)] > 0.2 && choice.value[Player(2)] > 0.7);
     }
 }
+
+/// Matching pennies with a twist: both choose a side at once; if they differ the second wins, if both choose 0 the first
+/// wins, and if both choose 1 it is a small win for the first. The second chooses later but must not see.
+struct Pennies(GameInfo);
+
+impl Game for Pennies {
+    type State = (Option<u32>, Option<u32>);
+    fn info(&self) -> &GameInfo {
+        &self.0
+    }
+    fn initial(&self) -> Self::State {
+        (None, None)
+    }
+    fn mover(&self, s: &Self::State) -> Player {
+        Player(s.0.is_some() as u8)
+    }
+    fn legal(&self, s: &Self::State, out: &mut Vec<Move>) {
+        out.clear();
+        if s.1.is_none() {
+            out.extend([Move(0), Move(1)]);
+        }
+    }
+    fn play(&self, s: &mut Self::State, m: Move) {
+        if s.0.is_none() { s.0 = Some(m.0) } else { s.1 = Some(m.0) }
+    }
+    fn outcome(&self, s: &Self::State) -> Option<Payoffs> {
+        let first = if s.0 != Some(s.1?) {
+            -1.0
+        } else if s.0 == Some(0) {
+            1.0
+        } else {
+            0.2
+        };
+        Some(Payoffs::of(Player(0), first))
+    }
+    fn facts(&self, _: &Self::State, out: &mut Vec<Fact>) {
+        out.clear();
+    }
+    fn hidden(&self, s: &Self::State) -> bool {
+        s.0.is_some() && s.1.is_none()
+    }
+    fn view_key(&self, s: &Self::State) -> u64 {
+        if self.hidden(s) { 7 } else { self.key(s) }
+    }
+    fn move_name(&self, m: Move) -> String {
+        m.0.to_string()
+    }
+    fn fact_name(&self, f: Fact) -> String {
+        f.0.to_string()
+    }
+    fn position(&self, s: &Self::State) -> String {
+        format!("{s:?}")
+    }
+    fn parse_position(&self, _: &str) -> Result<Self::State, TextError> {
+        Ok((None, None))
+    }
+}
+
+#[test]
+fn nobody_answers_a_choice_that_it_must_not_see() {
+    let game = Pennies(GameInfo::two_player("pennies", "Pennies", 2, 1));
+    for solver in [Solver::Off, Solver::Full] {
+        let mut mcts = parts(&game, Options { solver, ..Options::default() });
+        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(20_000), &mut Rng::new(1));
+        // Whoever saw the first choice would always win: the first player's value would be near -1.
+        // Unseen, the equilibrium is 3/8 : 5/8 and worth -0.25 to the first player.
+        let total: u64 = choice.root.iter().map(|r| r.visits).sum();
+        let share = choice.root[0].visits as f64 / total as f64;
+        let value: f64 = choice.root.iter().map(|r| r.visits as f64 * r.value.unwrap()[Player(0)] as f64).sum::<f64>()
+            / total as f64;
+        assert_eq!(total, 20_000);
+        assert!((value + 0.25).abs() < 0.12, "{solver:?}: value {value}");
+        assert!((share - 0.375).abs() < 0.2, "{solver:?}: share {share}");
+        assert!(!choice.root.iter().any(|r| r.proven), "{solver:?}: nothing is certain here");
+    }
+}

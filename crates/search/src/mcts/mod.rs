@@ -5,6 +5,9 @@
 //! each, while the inner loops inside them know the game's type. Totals are kept per player, so that draws, repeated turns,
 //! more than two players and payoffs that do not add up to zero need nothing special: each player maximises its own.
 //!
+//! Where moves are simultaneous (`Game::hidden`), a chooser's statistics are shared by all nodes that look alike to it: nobody
+//! answers a choice that it must not see. Each role thus learns its own choice against the mix of the others' (decoupled UCT).
+//!
 //! Not done here: transpositions (a tree, not a graph), threads inside one search (run several searches instead), hidden
 //! information.
 
@@ -24,6 +27,8 @@ pub use select::{Descent, Form, Grave, Reward, Select, Ucb1, Ucb1Tuned};
 pub use tree::{Chance, Node, NodeId, ROOT, Tree};
 
 use crate::Clock;
+use std::collections::HashMap;
+
 use ludex_core::{Choice, Game, Limit, Move, Payoffs, Player, Rng, RootMove, Search};
 
 /// How the move to play is chosen when the simulations are done. Ties are broken at random.
@@ -83,6 +88,10 @@ pub struct Mcts<G: Game> {
     tree: Tree,
     amaf: Option<Amaf>,
     path: Vec<NodeId>,
+    /// Nodes of shared statistics that this simulation went by.
+    shared: Vec<NodeId>,
+    /// Where statistics are shared, by the last node without hidden choices and what the mover may know.
+    views: HashMap<(NodeId, u64), NodeId>,
     trace: Vec<(Player, Move)>,
     traced: bool,
     /// Where the last search began, and the moves played since: what lies below them may be used again.
@@ -120,6 +129,8 @@ impl<G: Game> Mcts<G> {
             backup,
             options,
             path: Vec::new(),
+            shared: Vec::new(),
+            views: HashMap::new(),
             trace: Vec::new(),
             root: None,
             played: Vec::new(),
@@ -146,9 +157,13 @@ impl<G: Game> Mcts<G> {
         let mut s = root.clone();
         self.path.clear();
         self.path.push(ROOT);
+        self.shared.clear();
         self.trace.clear();
         let payoffs = self.descend(game, &mut s, clock, rng)?;
         self.backup.backup(&mut self.tree, &self.path, &payoffs);
+        if !self.shared.is_empty() {
+            self.backup.backup(&mut self.tree, &self.shared, &payoffs);
+        }
         if self.traced {
             self.playout.learn(&self.trace, &payoffs);
             if let Some(amaf) = &mut self.amaf {
@@ -175,24 +190,52 @@ impl<G: Game> Mcts<G> {
             if node.proven() && at != ROOT {
                 return Some(self.tree.means(at));
             }
-            let step = match node.complete() {
+            // Where choices are hidden, what is chosen is learned at a node shared by all that look alike.
+            let view = if game.hidden(s) && at != ROOT { self.view(game, s) } else { at };
+            let step = match self.tree.node(view).complete() {
                 true => Step::Descend,
-                false => self.expand.expand(game, s, &mut self.tree, at, rng),
+                false => self.expand.expand(game, s, &mut self.tree, view, rng),
             };
             let child = match step {
-                Step::Descend | Step::Try => {
+                Step::Descend | Step::Try if view == at => {
                     let descent = Descent { tree: &self.tree, path: &self.path, amaf: self.amaf.as_ref() };
+                    self.select.select(&descent, rng)
+                }
+                Step::Descend | Step::Try => {
+                    let descent = Descent { tree: &self.tree, path: &[view], amaf: None };
                     self.select.select(&descent, rng)
                 }
                 Step::Enter(child) => child,
                 Step::Playout => return self.play_out(game, s, clock, rng),
                 Step::Value(payoffs) => return Some(payoffs),
             };
+            let child = if view == at { child } else { self.own_child(game, s, at, view, child) };
             at = self.enter(game, s, at, child);
             if step != Step::Descend && !self.tree.node(at).over() {
                 return self.play_out(game, s, clock, rng);
             }
         }
+    }
+
+    /// The node of shared statistics for a state with hidden choices.
+    #[cold]
+    fn view(&mut self, game: &G, s: &G::State) -> NodeId {
+        let at = self.path[self.path.len() - 1];
+        self.tree.hide(at);
+        let open = self.path.iter().rev().find(|&&n| !self.tree.node(n).hidden()).copied().unwrap_or(ROOT);
+        let mover = game.mover(s);
+        *self.views.entry((open, game.view_key(s))).or_insert_with(|| self.tree.detached(mover))
+    }
+
+    /// The child of `at` for the move that was chosen at `view`; both that choice and the view are counted.
+    #[cold]
+    fn own_child(&mut self, game: &G, s: &G::State, at: NodeId, view: NodeId, chosen: usize) -> usize {
+        let chosen = self.tree.child(view, chosen);
+        self.shared.extend([view, chosen]);
+        if !self.tree.node(at).opened() {
+            self.tree.open(at, game.count_legal(s));
+        }
+        self.tree.child_for(at, self.tree.node(chosen).mv())
     }
 
     /// Plays the move to a child and notes what is found there.
@@ -229,6 +272,8 @@ impl<G: Game> Mcts<G> {
         } else {
             self.tree.clear();
         }
+        // A tree that was moved has its nodes in other places: views are found anew.
+        self.views.clear();
         if !self.tree.node(ROOT).entered() {
             self.tree.enter(ROOT, game.mover(s), false);
         }
@@ -334,6 +379,7 @@ impl<G: Game> Search<G> for Mcts<G> {
 
     fn reset(&mut self) {
         self.tree.clear();
+        self.views.clear();
         self.root = None;
         self.played.clear();
         self.fresh = true;

@@ -17,6 +17,9 @@ pub(crate) fn settle_end(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
 pub(crate) fn settle(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
     for (i, &n) in path.iter().enumerate().rev() {
         let node = tree.node(n);
+        if node.hidden() {
+            return; // its mover cannot choose by what it must not see
+        }
         if node.proven() {
             continue;
         }

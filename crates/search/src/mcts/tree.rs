@@ -41,6 +41,7 @@ const ENTERED: u8 = 1;
 const OPENED: u8 = 2;
 const OVER: u8 = 4;
 const PROVEN: u8 = 8;
+const HIDDEN: u8 = 16;
 
 impl Node {
     fn new(mv: Move, chooser: Player, place: u32) -> Self {
@@ -94,6 +95,12 @@ impl Node {
     #[inline]
     pub fn proven(&self) -> bool {
         self.flags & PROVEN != 0
+    }
+
+    /// The state holds choices that its mover must not see.
+    #[inline]
+    pub fn hidden(&self) -> bool {
+        self.flags & HIDDEN != 0
     }
 
     /// Every move has a child.
@@ -347,6 +354,25 @@ impl Tree {
         self.chances[place as usize] = UNSEEN;
         self.nodes[n.0 as usize].children += 1;
         i
+    }
+
+    /// The place of the child for this move, which is added if there is none.
+    pub(crate) fn child_for(&mut self, n: NodeId, m: Move) -> usize {
+        let found = self.children(n).iter().position(|&c| self.node(c).mv == m);
+        found.unwrap_or_else(|| self.add_child(n, m))
+    }
+
+    /// A node that stands in nobody's block: where what several nodes have in common is counted.
+    pub(crate) fn detached(&mut self, mover: Player) -> NodeId {
+        let place = self.block(1);
+        let n = self.push(Node::new(Move(0), mover, place));
+        self.enter(n, mover, false);
+        n
+    }
+
+    /// Notes that the state holds choices its mover must not see.
+    pub(crate) fn hide(&mut self, n: NodeId) {
+        self.nodes[n.0 as usize].flags |= HIDDEN;
     }
 
     /// Moves the children of a node to the next bigger block.

@@ -23,8 +23,9 @@ What does not, and cannot be switched off in `MCTSBot`:
 What that is worth, with the textbook UCT of `stub_engine.py` in our place at 100 simulations: tictactoe 56 % (400
 games), connect4 60 % (400; 67 % at 400 simulations), breakthrough:6x6 47 % (2,000), dots:3x3 50 % (2,000), where the
 end is far until the last edges. With `--twin` the stub does all three as `MCTSBot` does and scores 50.6 % in connect4
-(2,000) and 49.9 % in breakthrough:6x6 (6,000), 50 % inside each interval: the list is complete. So where games end
-suddenly, give an `--agent` that has these rules, or expect another score than 50 %.
+(2,000) and 49.9 % in breakthrough:6x6 (6,000), 50 % inside each interval: the list is complete. Our option
+`solver=ends` has the first two rules, so the match is played with it; with plain `uct` expect another score than 50 % where
+games end suddenly.
 
 Games come in pairs: both colours from the same random opening. The pair is the unit of the 95 % interval. The exit code
 is 0 if 50 % lies inside for every game, 1 if not, 2 if OpenSpiel or the program is missing.
@@ -95,7 +96,7 @@ def match(setting: Setting, options: argparse.Namespace, ludex: list[str]) -> bo
     theirs = pyspiel.MCTSBot(game, evaluator, options.uct_c, options.sims, MEMORY_MB, False, options.seed, False)
     results: list[float] = []
     with Engine(ludex, setting.name, "--seed", str(options.seed)) as ours:
-        ours.ask(f"agent {options.agent or f'uct(sims={options.sims})'}")
+        ours.ask(f"agent {options.agent or f'uct(sims={options.sims}, solver=ends)'}")
         for _ in range(options.games // 2):
             moves = opening(setting, options.plies, rng)
             results += [play(setting, ours, theirs, moves, seat, options.sims) for seat in (0, 1)]
@@ -121,7 +122,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plies", type=int, default=4, help="random moves of an opening (4)")
     parser.add_argument("--uct-c", type=float, default=2 * OUR_C, help="OpenSpiel's constant (2.8)")
-    parser.add_argument("--agent", metavar="SPEC", help="our agent, uct(sims=N) by default")
+    parser.add_argument("--agent", metavar="SPEC", help="our agent, uct(sims=N, solver=ends) by default")
     parser.add_argument("--quick", action="store_true", help="100 games of each match, about a minute")
     options = parser.parse_args()
     if options.quick:

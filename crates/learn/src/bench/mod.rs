@@ -87,17 +87,20 @@ fn dots(n: usize, rng: &mut Rng) -> Vec<Vec<Fact>> {
     (0..n).map(|_| draw()).collect()
 }
 
-/// The median CPU nanoseconds of one of `per` things that `work` does, over 41 rounds.
+/// The median CPU nanoseconds of one of `per` things that `work` does, over 401 rounds after some to warm up. Rounds
+/// should be short, so that few of them are interrupted.
 fn nanoseconds(per: usize, mut work: impl FnMut()) -> f64 {
-    let mut times: Vec<f64> = (0..41)
-        .map(|_| {
-            let start = ThreadTime::now();
-            work();
-            start.elapsed().as_nanos() as f64 / per as f64
-        })
-        .collect();
+    let mut round = || {
+        let start = ThreadTime::now();
+        work();
+        start.elapsed().as_nanos() as f64 / per as f64
+    };
+    for _ in 0..100 {
+        black_box(round());
+    }
+    let mut times: Vec<f64> = (0..401).map(|_| round()).collect();
     times.sort_by(f64::total_cmp);
-    times[20]
+    times[200]
 }
 
 /// A net and states to ask it about: what the latencies are measured on.
@@ -163,7 +166,7 @@ pub fn inference() -> Vec<Figure> {
     let pool = [Act::Tanh, Act::Logistic, Act::GaussSym, Act::SinSym, Act::ElliotSym];
     let mixed = Probe::cascade(&pool, false);
     let flat = Probe::cascade(&[Act::Tanh], true);
-    let n = 6400;
+    let n = 640;
     let figure = |name: &str, most: Option<f64>, work: &dyn Fn()| Figure::new(name, nanoseconds(n, work), "ns", most);
     vec![
         figure("MLP 85-100-3, alone", Some(250.0), &|| mlp.alone(n)),
@@ -187,7 +190,7 @@ pub fn updates() -> Vec<Figure> {
         rng.shuffle(&mut order);
         order[..10].to_vec()
     };
-    let rows: Vec<Vec<u32>> = (0..1000).map(|_| row()).collect();
+    let rows: Vec<Vec<u32>> = (0..50).map(|_| row()).collect();
     let mut figures = Vec::new();
     let mlp = MlpLearner::new(MlpConfig::default(), 200, 1, 1).expect("good settings");
     let learners: [(&str, Box<dyn Regressor>, f64); 3] = [

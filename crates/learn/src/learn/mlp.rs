@@ -11,12 +11,13 @@
 //!
 //! Not here: dropout, batch normalisation, anything that changes the net's shape.
 
-use super::optim::{Memory, Optimiser};
+use super::optim::{Memory, Optimiser, Place};
 use crate::lanes::{axpy, dot64};
 use crate::{Act, Data, Error, Errors, Layer, Link, Mlp, Net, Row, Split};
 use ludex_core::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// What an MLP is and how it learns.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -187,20 +188,16 @@ impl MlpLearner {
         let mut parts = std::mem::take(&mut self.parts);
         parts.resize_with(parts.len().max(1), Part::default);
         let part = &mut parts[0];
-        part.clear(self.params.len(), &self.sizes);
+        part.shape(self.params.len(), &self.sizes);
         self.example(row, |o| Some(targets[o]), part);
-        self.finish(part, 1);
-        if matches!(self.memory, Memory::Rprop(_)) {
-            part.error += self.decay(1); // the only one who looks at it
-        }
-        self.memory.step(&self.config.optimiser, self.epoch, &mut self.params, &part.gradient, part.error);
+        self.follow(part, 1);
         self.parts = parts;
     }
 
     /// The outputs for one row.
     pub fn predict(&self, row: Row) -> Vec<f64> {
         let mut part = Part::default();
-        part.shape(&self.sizes);
+        part.room(&self.sizes);
         self.forward(row, &mut part);
         part.y.pop().expect("outputs")
     }
@@ -211,7 +208,7 @@ impl MlpLearner {
             .par_chunks(PART)
             .map(|rows| {
                 let mut part = Part::default();
-                part.shape(&self.sizes);
+                part.room(&self.sizes);
                 let (mut sum, mut count) = (0.0, 0);
                 for &i in rows {
                     self.forward(data.row(i as usize), &mut part);
@@ -247,8 +244,14 @@ impl MlpLearner {
     /// The error of a batch and its gradient by each weight: what one step follows.
     pub fn gradient(&mut self, data: &Data, batch: &[u32]) -> Result<(f64, Vec<f64>), Error> {
         self.fits(data)?;
-        let part = self.collect(data, batch);
-        Ok((part.error, part.gradient))
+        let mut part = self.collect(data, batch);
+        let error = part.error / batch.len().max(1) as f64 + self.decay_error(batch.len());
+        for (span, decay) in self.decay(batch.len()) {
+            let params = &self.params[span.clone()];
+            let all = part.gradient[span].iter_mut().zip(params);
+            all.for_each(|(g, w)| *g = *g / batch.len().max(1) as f64 + decay * w);
+        }
+        Ok((error, part.gradient))
     }
 
     fn fits(&self, data: &Data) -> Result<(), Error> {
@@ -262,21 +265,30 @@ impl MlpLearner {
 
     fn step(&mut self, data: &Data, batch: &[u32]) -> f64 {
         let mut part = self.collect(data, batch);
-        self.memory.step(&self.config.optimiser, self.epoch, &mut self.params, &part.gradient, part.error);
-        let error = part.error;
-        part.error = 0.0;
+        let error = part.error / batch.len() as f64 + self.decay_error(batch.len());
+        self.follow(&mut part, batch.len());
         self.parts.insert(0, part);
         error
     }
 
-    /// The finished error and gradient of a batch. Its part must be given back to `self.parts` to be reused.
+    /// One step down the gradient of n examples, which is 0 afterwards.
+    fn follow(&mut self, part: &mut Part, n: usize) {
+        let scale = 1.0 / n as f64;
+        let watched = matches!(self.memory, Memory::Rprop(_));
+        let error = if watched { part.error * scale + self.decay_error(n) } else { 0.0 };
+        let at = Place { scale, decay: self.decay(n), error };
+        self.memory.step(&self.config.optimiser, self.epoch, &mut self.params, &mut part.gradient, &at);
+        part.error = 0.0;
+    }
+
+    /// The summed error and gradient of a batch. Its part must be given back to `self.parts`, all 0, to be reused.
     fn collect(&mut self, data: &Data, batch: &[u32]) -> Part {
         let count = (batch.len() / PART).clamp(1, PARTS);
         let mut parts = std::mem::take(&mut self.parts);
         parts.resize_with(parts.len().max(count), Part::default);
         let size = batch.len().div_ceil(count);
         let work = |(part, rows): (&mut Part, &[u32])| {
-            part.clear(self.params.len(), &self.sizes);
+            part.shape(self.params.len(), &self.sizes);
             for &i in rows {
                 let i = i as usize;
                 let targets = data.targets(i);
@@ -290,42 +302,33 @@ impl MlpLearner {
             jobs.into_par_iter().for_each(work);
         }
         let (first, rest) = parts.split_first_mut().expect("at least one part");
-        for part in &rest[..count - 1] {
+        for part in &mut rest[..count - 1] {
             axpy(1.0, &part.gradient, &mut first.gradient);
             first.error += part.error;
+            part.gradient.fill(0.0);
+            part.error = 0.0;
         }
-        let mut first = parts.remove(0);
+        let first = parts.remove(0);
         self.parts = parts;
-        self.finish(&mut first, batch.len());
-        first.error += self.decay(batch.len());
         first
     }
 
-    /// Turns sums over a batch into means, and adds the weight decay.
-    fn finish(&self, part: &mut Part, n: usize) {
-        let n = n.max(1) as f64;
+    /// The spans of weights (which decay) and of biases (which do not), with their decay in a batch of n.
+    fn decay(&self, n: usize) -> Vec<(Range<usize>, f64)> {
+        let decay = self.config.l2 / n.max(1) as f64;
         let mut at = 0;
-        for w in self.sizes.windows(2) {
-            let (weights, bias) = (at..at + w[0] * w[1], at + w[0] * w[1]..at + w[0] * w[1] + w[1]);
+        let span = |w: &[usize]| {
+            let (weights, bias) = (at..at + w[0] * w[1], at + w[0] * w[1]..at + (w[0] + 1) * w[1]);
             at = bias.end;
-            for (g, p) in part.gradient[weights.clone()].iter_mut().zip(&self.params[weights]) {
-                *g = (*g + self.config.l2 * p) / n;
-            }
-            part.gradient[bias].iter_mut().for_each(|g| *g /= n);
-        }
-        part.error /= n;
+            [(weights, decay), (bias, 0.0)]
+        };
+        self.sizes.windows(2).flat_map(span).collect()
     }
 
     /// What the weight decay adds to the error of a batch of n.
-    fn decay(&self, n: usize) -> f64 {
-        let mut at = 0;
-        let mut squares = 0.0;
-        for w in self.sizes.windows(2) {
-            let weights = &self.params[at..at + w[0] * w[1]];
-            squares += dot64(weights, weights);
-            at += (w[0] + 1) * w[1];
-        }
-        0.5 * self.config.l2 * squares / n.max(1) as f64
+    fn decay_error(&self, n: usize) -> f64 {
+        let squares = |span: Range<usize>| dot64(&self.params[span.clone()], &self.params[span]);
+        self.decay(n).into_iter().filter(|(_, d)| *d > 0.0).map(|(span, d)| 0.5 * d * squares(span)).sum()
     }
 
     /// Where layer `k` begins in the parameters.
@@ -444,18 +447,16 @@ impl MlpLearner {
 }
 
 impl Part {
-    fn shape(&mut self, sizes: &[usize]) {
-        let room = || sizes[1..].iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>();
-        (self.z, self.y, self.delta) = (room(), room(), room());
-    }
-
-    fn clear(&mut self, params: usize, sizes: &[usize]) {
+    /// Makes room, all 0, where there is none yet.
+    fn shape(&mut self, params: usize, sizes: &[usize]) {
         if self.gradient.len() != params {
             self.gradient = vec![0.0; params];
-            self.shape(sizes);
-        } else {
-            self.gradient.fill(0.0);
+            self.room(sizes);
         }
-        self.error = 0.0;
+    }
+
+    fn room(&mut self, sizes: &[usize]) {
+        let room = || sizes[1..].iter().map(|&n| vec![0.0; n]).collect::<Vec<_>>();
+        (self.z, self.y, self.delta) = (room(), room(), room());
     }
 }

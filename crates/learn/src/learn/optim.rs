@@ -13,6 +13,7 @@
 
 use crate::Error;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// How weights follow a gradient.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -217,29 +218,62 @@ impl Memory {
         }
     }
 
-    /// One step, in this epoch.
-    pub(crate) fn step(&mut self, optimiser: &Optimiser, epoch: u64, w: &mut [f64], g: &[f64], error: f64) {
+    /// One step, in this epoch, down the gradient at `w`, which is g·scale plus the decay of each span of weights. `g` is
+    /// all 0 afterwards, ready to add up the next one: everything happens in one pass over memory.
+    pub(crate) fn step(&mut self, optimiser: &Optimiser, epoch: u64, w: &mut [f64], g: &mut [f64], at: &Place) {
+        let spans = at.decay.iter();
         match (self, optimiser) {
             (Memory::Sgd { velocity }, Optimiser::Sgd { rate, momentum, nesterov }) => {
                 let rate = rate.at(epoch);
-                for ((w, g), v) in w.iter_mut().zip(g).zip(velocity) {
-                    *v = momentum * *v - rate * g;
-                    *w += if *nesterov { momentum * *v - rate * g } else { *v };
+                let (carry, kick) = if *nesterov { (*momentum, rate) } else { (1.0, 0.0) };
+                for (span, decay) in spans {
+                    let all = w[span.clone()].iter_mut().zip(&mut g[span.clone()]).zip(&mut velocity[span.clone()]);
+                    for ((w, g), v) in all {
+                        let gradient = *g * at.scale + decay * *w;
+                        *v = momentum * *v - rate * gradient;
+                        *w += carry * *v - kick * gradient;
+                        *g = 0.0;
+                    }
                 }
             }
-            (Memory::Rprop(state), Optimiser::Rprop(config)) => state.step(config, w, g, error),
+            (Memory::Rprop(state), Optimiser::Rprop(config)) => {
+                for (span, decay) in spans {
+                    let all = w[span.clone()].iter().zip(&mut g[span.clone()]);
+                    all.for_each(|(w, g)| *g = *g * at.scale + decay * w);
+                }
+                state.step(config, w, g, at.error);
+                g.fill(0.0);
+            }
             (Memory::Adam { m, v, t }, Optimiser::Adam { rate, beta1, beta2, epsilon }) => {
                 *t += 1;
                 let rate = rate.at(epoch) * (1.0 - beta2.powi(*t)).sqrt() / (1.0 - beta1.powi(*t));
-                for (((w, g), m), v) in w.iter_mut().zip(g).zip(m).zip(v) {
-                    *m = beta1 * *m + (1.0 - beta1) * g;
-                    *v = beta2 * *v + (1.0 - beta2) * (g * g);
-                    *w -= rate * *m / (v.sqrt() + epsilon);
+                let epsilon = *epsilon as f32;
+                for (span, decay) in spans {
+                    let moments = m[span.clone()].iter_mut().zip(&mut v[span.clone()]);
+                    let all = w[span.clone()].iter_mut().zip(&mut g[span.clone()]).zip(moments);
+                    for ((w, g), (m, v)) in all {
+                        let gradient = *g * at.scale + decay * *w;
+                        *m = beta1 * *m + (1.0 - beta1) * gradient;
+                        *v = beta2 * *v + (1.0 - beta2) * (gradient * gradient);
+                        // The quotient in f32 takes a third of the time, and is off by 1e-7 of a step.
+                        *w -= rate * (*m as f32 / ((*v as f32).sqrt() + epsilon)) as f64;
+                        *g = 0.0;
+                    }
                 }
             }
             _ => unreachable!("the memory is made for its optimiser"),
         }
     }
+}
+
+/// What a step needs to know besides the sums of gradients.
+pub(crate) struct Place {
+    /// One over the number of examples.
+    pub scale: f64,
+    /// The weight decay (already per example) of each span of weights.
+    pub decay: Vec<(Range<usize>, f64)>,
+    /// The error at the weights before the step; only Rprop looks at it.
+    pub error: f64,
 }
 
 #[cfg(test)]
@@ -266,8 +300,9 @@ mod tests {
             let mut w = vec![3.0, -2.0];
             let mut memory = Memory::new(&optimiser, 2);
             for epoch in 0..3000 {
-                let (error, gradient) = valley(&w);
-                memory.step(&optimiser, epoch, &mut w, &gradient, error);
+                let (error, mut gradient) = valley(&w);
+                let at = Place { scale: 1.0, decay: vec![(0..2, 0.0)], error };
+                memory.step(&optimiser, epoch, &mut w, &mut gradient, &at);
             }
             assert!(valley(&w).0 < 1e-6, "{optimiser:?} ended at {w:?}");
         }

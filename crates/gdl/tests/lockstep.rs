@@ -35,8 +35,7 @@ fn lockstep<G: Game>(native: &G, name: &str, action: impl Fn(&str) -> String) {
     assert!(gdl.info().zero_sum && gdl.habits().turn_taking, "{name}: two players take turns, and the sum is constant");
     let moves: Vec<Option<Move>> =
         (0..native.info().moves).map(|m| gdl.parse_move(&action(&native.move_name(Move(m))))).collect();
-    let numbers: HashMap<String, Fact> =
-        (0..gdl.info().facts).map(|f| (gdl.fact_name(Fact(f)), Fact(f))).collect();
+    let numbers: HashMap<String, Fact> = (0..gdl.info().facts).map(|f| (gdl.fact_name(Fact(f)), Fact(f))).collect();
     // A fact without arguments has parentheses in native games and none in rulesheets.
     let plain = |n: String| if n.contains(' ') { n } else { n.trim_matches(['(', ')']).to_string() };
     let facts: Vec<Option<Fact>> =
@@ -64,7 +63,8 @@ fn lockstep<G: Game>(native: &G, name: &str, action: impl Fn(&str) -> String) {
             gdl.play(&mut b, moves[m.index()].unwrap());
         }
     }
-    laws::check(&gdl, &laws::Effort { states: 100, collisions: 2_000, seed: 2 }).unwrap_or_else(|e| panic!("{name}: {e}"));
+    laws::check(&gdl, &laws::Effort { states: 100, collisions: 2_000, seed: 2 })
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
 }
 
 #[test]

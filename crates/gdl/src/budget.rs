@@ -7,7 +7,7 @@ pub struct Budget {
     pub bytes: usize,
     /// Steps of joining; some thirty million take a second.
     pub work: u64,
-    /// Different terms and atoms.
+    /// Different terms and atoms, of up to three arguments on average.
     pub atoms: usize,
     /// Numbers in the list of rule instances, four bytes each.
     pub instances: usize,
@@ -18,7 +18,7 @@ pub struct Budget {
 /// Some ten seconds and 500 MB at the very most.
 impl Default for Budget {
     fn default() -> Self {
-        Budget { bytes: 4 << 20, work: 300_000_000, atoms: 4_000_000, instances: 50_000_000, names: 1_000_000 }
+        Budget { bytes: 4 << 20, work: 300_000_000, atoms: 8_000_000, instances: 50_000_000, names: 1_000_000 }
     }
 }
 

@@ -225,7 +225,17 @@ pub(crate) struct Work {
     pub atoms: usize,
 }
 
+/// Words of instances that may wait for delivery.
+const MOST_FOUND: usize = 60_000_000;
+
 impl Work {
+    /// No limit.
+    pub const UNLIMITED: Work = Work { left: u64::MAX, atoms: usize::MAX };
+
+    fn too_many(&self) -> Error {
+        ErrorKind::Budget(format!("more than {} different terms", self.atoms)).anywhere()
+    }
+
     fn spend(&mut self) -> Result<(), Error> {
         self.left = self
             .left
@@ -416,6 +426,9 @@ impl Run<'_> {
         let Some(next) = plan.steps.get(step) else {
             self.work.spend()?;
             let head = build_atom(self.terms, &rule.head, &self.env);
+            if self.terms.size() > self.work.atoms || self.found.len() > MOST_FOUND {
+                return Err(self.work.too_many());
+            }
             self.found.extend([self.noted.len() as u32, head]);
             self.found.extend_from_slice(&self.noted);
             return Ok(());
@@ -531,9 +544,8 @@ impl Run<'_> {
             }
             i += 2 + len;
         }
-        if self.terms.len() > self.work.atoms {
-            let why = format!("more than {} different terms", self.work.atoms);
-            return Err(ErrorKind::Budget(why).anywhere());
+        if self.terms.size() > self.work.atoms {
+            return Err(self.work.too_many());
         }
         self.found = found;
         self.found.clear();

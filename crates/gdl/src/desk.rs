@@ -3,6 +3,7 @@
 //! Evaluators differ (a net with events, a net with tapes, the interpreter); desks make them one. Each thread keeps its own.
 
 use crate::bits::{get, ones, select};
+use crate::datalog::Work;
 use crate::error::Error;
 use crate::event::{Machine, Wiring};
 use crate::interpreter::{Interpreter, Rules};
@@ -44,6 +45,14 @@ pub(crate) enum Turn {
 }
 
 impl Desk {
+    /// What an interpreter has spent so far.
+    pub fn spent(&self) -> u64 {
+        match &self.at {
+            At::Net(_) => 0,
+            At::Rules(i) => i.spent,
+        }
+    }
+
     /// The facts that hold.
     #[inline]
     pub fn facts(&self) -> &[u64] {
@@ -59,7 +68,7 @@ impl Engine {
     pub fn desk(&self) -> Result<Desk, Error> {
         let at = match self {
             Engine::Net { net, wiring, .. } => At::Net(Box::new(Machine::new(net, wiring))),
-            Engine::Rules { rules, .. } => At::Rules(Box::new(Interpreter::new(rules.clone(), u64::MAX)?)),
+            Engine::Rules { rules, .. } => At::Rules(Box::new(Interpreter::new(rules.clone(), Work::UNLIMITED)?)),
         };
         Ok(Desk { at, turn: None, counts: [0; MAX_PLAYERS] })
     }

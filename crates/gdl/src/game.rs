@@ -12,6 +12,7 @@
 
 use crate::bits::{ones, set, words};
 use crate::budget::Budget;
+use crate::datalog::Work;
 use crate::desk::{At, Desk, Engine, Turn};
 use crate::error::{Error, ErrorKind};
 use crate::event::Wiring;
@@ -20,6 +21,7 @@ use crate::interpreter::{Interpreter, Rules};
 use crate::kif::{self, Expr, ExprKind};
 use crate::net::{self, Net};
 use crate::places;
+use crate::restrict::restrict;
 use crate::sheet::{DOES, GOAL, Reading, Sheet, TRUE};
 use crate::strata::Strata;
 use crate::terms::{Term, natural_order};
@@ -69,6 +71,12 @@ pub struct GdlState {
     words: Box<[u64]>,
 }
 
+impl std::fmt::Debug for GdlGame {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GdlGame").field("info", &self.info).field("size", &crate::facts::size(self)).finish()
+    }
+}
+
 impl GdlGame {
     /// The game that a rulesheet describes. The name is for people and for [`GameInfo::name`]: usually the file's.
     pub fn new(name: &str, text: &str, options: &Options) -> Result<GdlGame, Error> {
@@ -77,8 +85,9 @@ impl GdlGame {
         if text.len() > budget.bytes {
             return Err(ErrorKind::TooLong { bytes: text.len(), limit: budget.bytes }.anywhere());
         }
-        let sheet = Sheet::read(text, options.reading)?;
+        let mut sheet = Sheet::read(text, options.reading)?;
         let strata = Strata::of(&sheet)?;
+        restrict(&mut sheet, &strata);
         let statics = ground::statics(&sheet, &strata, budget)?;
         let roles: Vec<String> = statics.roles.iter().map(|&r| sheet.text(&statics.terms, r)).collect();
         let (engine, names, init, mut goals) = match ground::ground(&sheet, &strata, statics.clone(), budget) {
@@ -370,8 +379,8 @@ fn check_goal(value: &str) -> Result<i32, Error> {
 
 /// Plays by the rules themselves, given all facts, moves and goals that are possible.
 fn from_rules(sheet: Sheet, strata: &Strata, statics: Statics, possible: [Vec<Term>; 3]) -> Result<Parts, Error> {
-    /// The initial state must be affordable, or nothing is; some five seconds.
-    const FIRST_STATE: u64 = 100_000_000;
+    /// The initial state must be affordable, or nothing is; some three seconds.
+    const FIRST_STATE: Work = Work { left: 60_000_000, atoms: 4_000_000 };
     let [facts, moves, goals] = possible;
     let named = |mut list: Vec<Term>, statics: &Statics| {
         list.sort_unstable();

@@ -39,6 +39,8 @@ pub struct Habits {
 /// Steps and matches that observing may take.
 const STEPS: u32 = 20_000;
 const MATCHES: u32 = 64;
+/// Steps of joining that an interpreter may take, all together.
+const WORK: u64 = 20_000_000;
 /// A match longer than this is called unfinished.
 const LONG: u32 = 5_000;
 
@@ -67,17 +69,16 @@ pub(crate) fn observe(game: &GdlGame) -> Result<Habits, Error> {
     let mut rng = Rng::new(0x6d61_7463_6865_7321);
     let start = game.initial();
     let roles = game.info().players();
-    let steps_allowed = if game.interpreted() { STEPS / 50 } else { STEPS };
     let (mut steps, mut sums) = (0, Vec::new());
     let mut watch = Watch::new(&game.names.facts);
-    while habits.matches < MATCHES && steps < steps_allowed {
+    while habits.matches < MATCHES && steps < STEPS && desk.spent() < WORK {
         game.engine.seek(&mut desk, game.fact_words(&start));
         let mut length = 0;
         loop {
             if steps < 100 || (steps < 1_000 && steps % 8 == 0) {
                 watch.look(desk.facts());
             }
-            if length >= LONG || steps >= steps_allowed {
+            if length >= LONG || steps >= STEPS || desk.spent() >= WORK {
                 habits.unfinished += (length >= LONG || habits.matches == 0) as u32;
                 break;
             }

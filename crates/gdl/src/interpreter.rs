@@ -80,13 +80,15 @@ pub(crate) struct Interpreter {
     /// Legal moves by role, in order.
     pub legal: Vec<Vec<u32>>,
     pub terminal: bool,
-    /// Joining steps that a state may take.
-    pub limit: u64,
+    /// What a state may take.
+    limit: Work,
+    /// Joining steps taken so far.
+    pub spent: u64,
 }
 
 impl Interpreter {
     /// At the state without facts.
-    pub fn new(rules: Arc<Rules>, limit: u64) -> Result<Interpreter, Error> {
+    pub fn new(rules: Arc<Rules>, limit: Work) -> Result<Interpreter, Error> {
         let mut i = Interpreter {
             terms: rules.statics.terms.clone(),
             db: rules.statics.facts.clone(),
@@ -94,6 +96,7 @@ impl Interpreter {
             legal: vec![Vec::new(); rules.statics.roles.len()],
             terminal: false,
             limit,
+            spent: 0,
             rules,
         };
         i.derive()?;
@@ -110,10 +113,11 @@ impl Interpreter {
     }
 
     fn run(&mut self, programs: &[Program], agenda: &[Term]) -> Result<(), Error> {
-        let mut work = Work { left: self.limit, atoms: usize::MAX };
+        let mut work = self.limit;
         for program in programs {
             program.run(&mut self.terms, &mut self.db, agenda.to_vec(), &mut work, &mut Forget)?;
         }
+        self.spent += self.limit.left - work.left;
         Ok(())
     }
 

@@ -11,6 +11,7 @@
 use crate::bits::{Ones, get, select, transpose, words};
 use crate::net::*;
 use ludex_core::Rng;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Lanes in a word.
 const WORD: usize = 64;
@@ -62,6 +63,8 @@ enum Run {
 /// What is played in lanes; shared by all who play.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
+    /// Unlike any other program's: lanes hold values by this program's numbers.
+    id: u64,
     nodes: usize,
     view: Vec<Run>,
     next: Vec<Run>,
@@ -146,7 +149,9 @@ impl Program {
             });
             row += len;
         }
+        static PROGRAMS: AtomicU64 = AtomicU64::new(0);
         let program = Program {
+            id: PROGRAMS.fetch_add(1, Ordering::Relaxed),
             nodes: nodes as usize,
             facts: (0..net.facts.len())
                 .filter(|&f| matters[f])
@@ -231,6 +236,7 @@ fn schedule(net: &Net, wanted: &[bool], lit: &impl Fn(Lit) -> Lit) -> Vec<Run> {
 /// All lanes at their positions.
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
+    program: u64,
     values: Vec<Vector>,
     rows: Vec<Vector>,
     next: Vec<Vector>,
@@ -248,6 +254,7 @@ pub(crate) struct Totals {
 impl Lanes {
     pub fn new(program: &Program) -> Lanes {
         Lanes {
+            program: program.id,
             values: vec![ZERO; program.nodes],
             rows: vec![ZERO; program.rows],
             next: vec![ZERO; program.facts.len()],
@@ -256,9 +263,9 @@ impl Lanes {
         }
     }
 
-    /// Whether these lanes are as large as the program asks for.
+    /// Whether these lanes were made for the program.
     pub fn fits(&self, program: &Program) -> bool {
-        (self.values.len(), self.rows.len(), self.next.len()) == (program.nodes, program.rows, program.facts.len())
+        self.program == program.id
     }
 
     /// Plays `n` uniformly random playouts from `facts`; those longer than `cap` steps count as draws.

@@ -43,6 +43,7 @@ mod lanes;
 mod net;
 mod places;
 mod playouts;
+mod restrict;
 mod sheet;
 mod show;
 mod strata;

@@ -188,16 +188,10 @@ impl GdlGame {
 
     /// Calls `f` with this thread's lanes for a program.
     fn in_lanes<T>(&self, program: &Program, f: impl FnOnce(&mut Lanes) -> T) -> T {
-        thread_local!(static KEPT: RefCell<Option<(usize, Lanes)>> = const { RefCell::new(None) });
-        let id = std::ptr::from_ref(program).addr();
+        thread_local!(static KEPT: RefCell<Option<Lanes>> = const { RefCell::new(None) });
         KEPT.with_borrow_mut(|kept| {
-            if kept.as_ref().is_none_or(|k| k.0 != id || !k.1.fits(program)) {
-                *kept = Some((id, Lanes::new(program)));
-            }
-            match kept {
-                Some((_, lanes)) => f(lanes),
-                None => unreachable!("just filled"),
-            }
+            *kept = kept.take().filter(|lanes| lanes.fits(program));
+            f(kept.get_or_insert_with(|| Lanes::new(program)))
         })
     }
 }

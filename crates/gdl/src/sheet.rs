@@ -152,7 +152,15 @@ impl Sheet {
     pub fn read(text: &str, reading: Reading) -> Result<Sheet, Error> {
         let exprs = kif::read(text)?;
         let mut reader = Reader::new(reading);
-        for e in &exprs {
+        // The game manager's protocol sends a sheet as one list of its statements.
+        let statements = match exprs.as_slice() {
+            [Expr { kind: ExprKind::List(list), at }] if list.iter().all(|e| matches!(e.kind, ExprKind::List(_))) => {
+                reader.liberty("the sheet as one list", *at)?;
+                list
+            }
+            all => all,
+        };
+        for e in statements {
             reader.statement(e)?;
         }
         Ok(reader.sheet)
@@ -549,7 +557,7 @@ fn multiply<'f>(rest: &[&'f Formula], chosen: &mut Vec<&'f Formula>, out: &mut V
     }
 }
 
-fn replace(p: &Pat, bound: &[Option<Pat>], terms: &mut Terms) -> Pat {
+pub(crate) fn replace(p: &Pat, bound: &[Option<Pat>], terms: &mut Terms) -> Pat {
     match p {
         Pat::Var(v) => match &bound[*v as usize] {
             Some(p) => replace(p, bound, terms),
@@ -563,7 +571,7 @@ fn replace(p: &Pat, bound: &[Option<Pat>], terms: &mut Terms) -> Pat {
     }
 }
 
-fn replace_atom(a: &Atom, bound: &[Option<Pat>], terms: &mut Terms) -> Atom {
+pub(crate) fn replace_atom(a: &Atom, bound: &[Option<Pat>], terms: &mut Terms) -> Atom {
     Atom { args: a.args.iter().map(|p| replace(p, bound, terms)).collect(), ..a.clone() }
 }
 

@@ -63,6 +63,11 @@ impl Terms {
         self.functors.len()
     }
 
+    /// What the terms take, in terms of three arguments each.
+    pub fn size(&self) -> usize {
+        self.functors.len().max(self.args.len() / 3)
+    }
+
     pub fn functor(&self, t: Term) -> u32 {
         self.functors[t as usize]
     }

@@ -75,19 +75,13 @@ impl Engine {
 
     #[inline]
     pub fn seek(&self, desk: &mut Desk, facts: &[u64]) {
+        if desk.facts() == facts {
+            return;
+        }
+        desk.turn = None;
         match (self, &mut desk.at) {
-            (Engine::Net { net, wiring, .. }, At::Net(m)) => {
-                if m.facts[..] != *facts {
-                    desk.turn = None;
-                    m.seek(net, wiring, facts);
-                }
-            }
-            (_, At::Rules(i)) => {
-                if i.facts[..] != *facts {
-                    desk.turn = None;
-                    i.seek(facts).expect("interpreting is unlimited");
-                }
-            }
+            (Engine::Net { net, wiring, .. }, At::Net(m)) => m.seek(net, wiring, facts),
+            (_, At::Rules(i)) => i.seek(facts).expect("interpreting is unlimited"),
             _ => {}
         }
     }

@@ -151,7 +151,7 @@ fn prove(net: &Net, habits: &mut Habits) {
                         && net.kinds[(net.terminal >> 1) as usize] == Kind::Or
                         && net.inputs(net.terminal >> 1).contains(&fact))
             };
-            habits.at_most = chain.iter().position(|f| ends(f)).map(|i| i as u32);
+            habits.at_most = chain.iter().position(ends).map(|i| i as u32);
         }
     }
 }

@@ -193,7 +193,9 @@ impl Engine {
                 net.roles[role].goals.iter().filter(|g| m.holds(g.1)).map(|g| g.0).collect()
             }
             (Engine::Rules { sheet, .. }, At::Rules(i)) => {
-                let mut goals: Vec<i32> = i.goals(role).filter_map(|t| sheet.text(i.terms(), t).parse().ok()).collect();
+                let terms = i.goals(role).expect("interpreting is unlimited");
+                let mut goals: Vec<i32> =
+                    terms.into_iter().filter_map(|t| sheet.text(i.terms(), t).parse().ok()).collect();
                 goals.sort_unstable();
                 goals.dedup();
                 goals

@@ -40,7 +40,7 @@ pub struct Habits {
 const STEPS: u32 = 20_000;
 const MATCHES: u32 = 64;
 /// Steps of joining that an interpreter may take, all together.
-const WORK: u64 = 20_000_000;
+const WORK: u64 = 5_000_000;
 /// A match longer than this is called unfinished.
 const LONG: u32 = 5_000;
 

@@ -244,20 +244,24 @@ impl Findings {
     fn play(&mut self, game: &GdlGame, options: &CheckOptions) {
         let roles = &game.info().roles;
         let cap = game.info().horizon.map_or(u32::MAX, |h| h.plies).min(20_000);
-        let matches = if game.interpreted() { options.matches.min(5) } else { options.matches };
+        // Moves that all matches together may take.
+        let mut moves_left = if game.interpreted() { 500 } else { 200_000 };
         let mut rng = Rng::new(options.seed);
         let (mut stuck, mut silent, mut doubled, mut endless) = (None, None, None, 0);
         let mut had_choice = vec![false; roles.len()];
-        for _ in 0..matches {
+        let mut matches = 0;
+        while matches < options.matches && moves_left > 0 {
+            matches += 1;
             let mut s = game.initial();
             let mut plies = 0;
-            while let Some(m) = game.sample(&s, &mut rng).filter(|_| plies < cap) {
+            while let Some(m) = game.sample(&s, &mut rng).filter(|_| plies < cap && moves_left > 0) {
+                moves_left -= 1;
                 had_choice[game.mover(&s).index()] |= game.count_legal(&s) > 1;
                 game.play(&mut s, m);
                 plies += 1;
             }
             if game.outcome(&s).is_none() {
-                endless += 1;
+                endless += (plies >= cap) as u32;
                 continue;
             }
             if !game.is_terminal(&s) {

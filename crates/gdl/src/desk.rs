@@ -75,19 +75,13 @@ impl Engine {
 
     #[inline]
     pub fn seek(&self, desk: &mut Desk, facts: &[u64]) {
+        if desk.facts() == facts {
+            return;
+        }
+        desk.turn = None;
         match (self, &mut desk.at) {
-            (Engine::Net { net, wiring, .. }, At::Net(m)) => {
-                if m.facts[..] != *facts {
-                    desk.turn = None;
-                    m.seek(net, wiring, facts);
-                }
-            }
-            (_, At::Rules(i)) => {
-                if i.facts[..] != *facts {
-                    desk.turn = None;
-                    i.seek(facts).expect("interpreting is unlimited");
-                }
-            }
+            (Engine::Net { net, wiring, .. }, At::Net(m)) => m.seek(net, wiring, facts),
+            (_, At::Rules(i)) => i.seek(facts).expect("interpreting is unlimited"),
             _ => {}
         }
     }
@@ -199,7 +193,9 @@ impl Engine {
                 net.roles[role].goals.iter().filter(|g| m.holds(g.1)).map(|g| g.0).collect()
             }
             (Engine::Rules { sheet, .. }, At::Rules(i)) => {
-                let mut goals: Vec<i32> = i.goals(role).filter_map(|t| sheet.text(i.terms(), t).parse().ok()).collect();
+                let terms = i.goals(role).expect("interpreting is unlimited");
+                let mut goals: Vec<i32> =
+                    terms.into_iter().filter_map(|t| sheet.text(i.terms(), t).parse().ok()).collect();
                 goals.sort_unstable();
                 goals.dedup();
                 goals

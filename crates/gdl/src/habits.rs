@@ -40,7 +40,7 @@ pub struct Habits {
 const STEPS: u32 = 20_000;
 const MATCHES: u32 = 64;
 /// Steps of joining that an interpreter may take, all together.
-const WORK: u64 = 20_000_000;
+const WORK: u64 = 5_000_000;
 /// A match longer than this is called unfinished.
 const LONG: u32 = 5_000;
 
@@ -151,7 +151,7 @@ fn prove(net: &Net, habits: &mut Habits) {
                         && net.kinds[(net.terminal >> 1) as usize] == Kind::Or
                         && net.inputs(net.terminal >> 1).contains(&fact))
             };
-            habits.at_most = chain.iter().position(|f| ends(f)).map(|i| i as u32);
+            habits.at_most = chain.iter().position(ends).map(|i| i as u32);
         }
     }
 }

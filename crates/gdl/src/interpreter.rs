@@ -2,7 +2,7 @@
 //!
 //! It takes over when a sheet has more rule instances than the budget allows. Each state's relations are derived stratum by
 //! stratum with the same indexed joins that grounding uses; static relations and their indices are shared by all states.
-//! What `next` alone needs is derived only when a step is made.
+//! What `next` alone needs is derived only when a step is made, what goals alone need only when they are asked for.
 //!
 //! Facts and moves still have to be numbered before play. Where grounding only has too many instances, they are its possible
 //! atoms; where even those are out of reach, all combinations of what each argument place can hold ([`crate::places`]).
@@ -25,6 +25,8 @@ pub(crate) struct Rules {
     view: Vec<Program>,
     /// What does.
     act: Vec<Program>,
+    /// What only goals need.
+    end: Vec<Program>,
     view_preds: Vec<Pred>,
     act_preds: Vec<Pred>,
     facts: Vec<Term>,
@@ -38,18 +40,20 @@ pub(crate) struct Rules {
 impl Rules {
     pub fn new(sheet: &Sheet, strata: &Strata, mut statics: Statics, facts: Vec<Term>, moves: Vec<Term>) -> Rules {
         let rules = crate::ground::dynamic_rules(sheet, strata);
-        let (mut view, mut act) = (Vec::new(), Vec::new());
-        for acts in [false, true] {
+        let mut programs = [Vec::new(), Vec::new(), Vec::new()];
+        // Relations of `next` alone depend on moves; relations of goals alone do not.
+        let part = |p: usize| if strata.acts[p] { 1 } else { 2 * !strata.plays[p] as usize };
+        for (i, list) in programs.iter_mut().enumerate() {
             for level in 0..strata.strata {
                 let current: Vec<bool> = (0..sheet.relations.len())
-                    .map(|p| !strata.is_static[p] && strata.acts[p] == acts && strata.stratum[p] == level)
+                    .map(|p| !strata.is_static[p] && part(p) == i && strata.stratum[p] == level)
                     .collect();
                 let here: Vec<Rule> = rules.iter().filter(|r| current[r.head.pred as usize]).cloned().collect();
                 let Statics { terms, facts, .. } = &mut statics;
-                let program = Program::compile(terms, facts, here, &current, Negation::Exact);
-                if acts { &mut act } else { &mut view }.push(program);
+                list.push(Program::compile(terms, facts, here, &current, Negation::Exact));
             }
         }
+        let [view, act, end] = programs;
         let preds = |acts: bool| {
             let wanted = |&p: &Pred| !strata.is_static[p as usize] && strata.acts[p as usize] == acts;
             (0..sheet.relations.len() as Pred).filter(wanted).collect::<Vec<_>>()
@@ -57,6 +61,7 @@ impl Rules {
         Rules {
             view,
             act,
+            end,
             view_preds: preds(false),
             act_preds: preds(true),
             fact_number: facts.iter().enumerate().map(|(i, &t)| (t, i as u32)).collect(),
@@ -84,6 +89,8 @@ pub(crate) struct Interpreter {
     limit: Work,
     /// Joining steps taken so far.
     pub spent: u64,
+    /// What goals need has been derived.
+    ended: bool,
 }
 
 impl Interpreter {
@@ -97,6 +104,7 @@ impl Interpreter {
             terminal: false,
             limit,
             spent: 0,
+            ended: false,
             rules,
         };
         i.derive()?;
@@ -126,6 +134,7 @@ impl Interpreter {
         let rules = self.rules.clone();
         rules.act_preds.iter().chain(&rules.view_preds).for_each(|&p| self.db.clear(p));
         self.db.rewind(rules.start);
+        self.ended = false;
         let mut agenda = Vec::new();
         for f in ones(&self.facts) {
             let atom = self.terms.intern(ATOM | TRUE, &[rules.facts[f]]);
@@ -169,9 +178,14 @@ impl Interpreter {
     }
 
     /// The goal values of a role that hold, as terms.
-    pub fn goals(&self, role: usize) -> impl Iterator<Item = Term> + '_ {
+    pub fn goals(&mut self, role: usize) -> Result<Vec<Term>, Error> {
+        if !std::mem::replace(&mut self.ended, true) {
+            let rules = self.rules.clone();
+            self.run(&rules.end, &[])?;
+        }
         let role = self.rules.statics.roles[role];
-        self.db.of(GOAL).iter().filter(move |&&a| self.terms.args(a)[0] == role).map(|&a| self.terms.args(a)[1])
+        let mine = self.db.of(GOAL).iter().filter(|&&a| self.terms.args(a)[0] == role);
+        Ok(mine.map(|&a| self.terms.args(a)[1]).collect())
     }
 
     pub fn terms(&self) -> &Terms {

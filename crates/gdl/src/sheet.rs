@@ -317,39 +317,25 @@ impl Reader {
                 a.each_var(&mut |v| bound[v as usize] = true);
             }
         }
-        let free = |each: &dyn Fn(&mut dyn FnMut(u16))| {
-            let mut found = None;
-            each(&mut |v| {
-                if !bound[v as usize] {
-                    found.get_or_insert(v);
-                }
-            });
-            found
-        };
         let names = self.var_names.clone();
         let unsafe_in = |v: u16, place| ErrorKind::Unsafe { variable: names[v as usize].clone(), place };
-        if let Some(v) = free(&|f| head.each_var(&mut |v| f(v))) {
+        if let Some(v) = first_free(&head.args, &bound) {
             return Err(unsafe_in(v, "the head").at(head.at));
         }
         for literal in &mut body {
             match literal {
                 Literal::Distinct(a, b) => {
-                    let vars = |f: &mut dyn FnMut(u16)| {
-                        a.each_var(&mut |v| f(v));
-                        b.each_var(&mut |v| f(v));
-                    };
-                    if let Some(v) = free(&vars) {
+                    if let Some(v) = first_free([&*a, &*b], &bound) {
                         return Err(unsafe_in(v, "a `distinct`").at(at));
                     }
                 }
                 Literal::Neg(a) => {
-                    if let Some(v) = free(&|f| a.each_var(&mut |v| f(v))) {
+                    if let Some(v) = first_free(&a.args, &bound) {
                         if self.reading == Reading::Strict {
                             return Err(unsafe_in(v, "a `not`").at(a.at));
                         }
-                        self.sheet
-                            .liberties
-                            .push(Liberty { at: a.at, what: "a variable that occurs only under a `not`" });
+                        let what = "a variable that occurs only under a `not`";
+                        self.sheet.liberties.push(Liberty { at: a.at, what });
                         *literal = Literal::Neg(exists(&mut self.sheet, a, &bound, vars));
                     }
                 }
@@ -486,6 +472,19 @@ impl Reader {
             },
         }
     }
+}
+
+/// The first variable of some terms that is not bound.
+fn first_free<'a>(terms: impl IntoIterator<Item = &'a Pat>, bound: &[bool]) -> Option<u16> {
+    let mut first = None;
+    for p in terms {
+        p.each_var(&mut |v| {
+            if !bound[v as usize] {
+                first.get_or_insert(v);
+            }
+        });
+    }
+    first
 }
 
 fn bounded(args: usize, at: Place) -> Result<(), Error> {

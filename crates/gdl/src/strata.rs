@@ -15,6 +15,8 @@ pub(crate) struct Strata {
     pub acts: Vec<bool>,
     /// Needed to play: `role`, `init`, `legal`, `next`, `goal`, `terminal` and all they depend on.
     pub needed: Vec<bool>,
+    /// Needed for more than goals: `legal`, `next`, `terminal` and all they depend on.
+    pub plays: Vec<bool>,
     /// Relations of a lower stratum are complete before those of a higher one are begun.
     pub stratum: Vec<u32>,
     /// One more than the highest stratum.
@@ -58,6 +60,7 @@ impl Strata {
             seen
         };
         let needed = reaches(&[ROLE, INIT, LEGAL, NEXT, GOAL, TERMINAL]);
+        let plays = reaches(&[LEGAL, NEXT, TERMINAL]);
         // Components are numbered dependencies first, so one pass in that order settles what a relation reaches.
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by_key(|&p| component[p]);
@@ -80,7 +83,7 @@ impl Strata {
             }
         }
         let strata = stratum.iter().max().map_or(1, |m| m + 1);
-        Ok(Strata { is_static: dynamic.iter().map(|d| !d).collect(), acts, needed, stratum, strata })
+        Ok(Strata { is_static: dynamic.iter().map(|d| !d).collect(), acts, needed, plays, stratum, strata })
     }
 }
 

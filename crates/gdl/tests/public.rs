@@ -3,7 +3,7 @@
 //! The sheets are test data and not part of the repository: they are found through `LUDEX_GDL_SHEETS`, else beside the
 //! workspace in `../shared/gdl`; without them these tests say so and pass.
 
-use ludex_core::laws;
+use ludex_core::{Game, Rng, laws};
 use ludex_gdl::{Budget, FactsOptions, GdlGame, Options, Reading, facts};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -101,5 +101,61 @@ fn public_rulesheets_keep_the_laws_of_games() {
         let game = GdlGame::new(file, text, &Options::default()).unwrap();
         let effort = laws::Effort { states: 200, collisions: 5_000, seed: 5 };
         laws::check(&game, &effort).unwrap_or_else(|e| panic!("{file}: {e}"));
+    });
+}
+
+#[test]
+fn all_evaluators_agree_on_random_lines() {
+    each_sheet(|file, text, _| {
+        let game = GdlGame::new(file, text, &Options::default()).unwrap();
+        let slow = Options { budget: Budget::interpreter(), ..Options::default() };
+        let judge = GdlGame::new(file, text, &slow).unwrap();
+        let roles = game.info().players();
+        let names = |g: &GdlGame, moves: Vec<ludex_core::Move>| -> Vec<String> {
+            moves.into_iter().map(|m| g.move_name(m)).collect()
+        };
+        let mut rng = Rng::new(23);
+        let (mut s, mut t) = (game.initial(), judge.initial());
+        let mut children = Vec::new();
+        for _ in 0..25 {
+            assert_eq!(game.position(&s), judge.position(&t), "{file}: facts");
+            assert_eq!(game.outcome(&s), judge.outcome(&t), "{file}: the end at {}", game.position(&s));
+            if game.outcome(&s).is_some() {
+                break;
+            }
+            let mut joint = Vec::new();
+            for r in 0..roles {
+                let legal = game.legal_moves(&s, r);
+                assert_eq!(names(&game, legal.clone()), names(&judge, judge.legal_moves(&t, r)), "{file}: legal moves");
+                joint.push(*rng.pick(&legal).unwrap());
+            }
+            assert_eq!(game.goals(&s), judge.goals(&t), "{file}: goals at {}", game.position(&s));
+            game.children(&s, &mut children);
+            for (m, child) in &children {
+                let mut played = s.clone();
+                game.play(&mut played, *m);
+                assert_eq!(&played, child, "{file}: lanes after {}", game.move_name(*m));
+            }
+            s = game.step(&s, &joint).unwrap();
+            let same = |&m: &ludex_core::Move| judge.parse_move(&game.move_name(m)).unwrap();
+            t = judge.step(&t, &joint.iter().map(same).collect::<Vec<_>>()).unwrap();
+        }
+    });
+}
+
+#[test]
+fn lanes_and_single_lines_have_the_same_means() {
+    each_sheet(|file, text, _| {
+        let game = GdlGame::new(file, text, &Options::default()).unwrap();
+        let n = 600;
+        let start = game.initial();
+        let (mut line, mut lanes) = (vec![0.0; game.info().players()], vec![0.0; game.info().players()]);
+        let a = game.line_playouts(&start, n, &mut Rng::new(1), &mut line) as f64 / n as f64;
+        let b = game.lane_playouts(&start, n, &mut Rng::new(2), &mut lanes) as f64 / n as f64;
+        for (x, y) in line.iter().zip(&lanes) {
+            // Payoffs lie in [-1, 1]: five standard errors of a difference at the most.
+            assert!((x - y).abs() / (n as f64) < 5.0 * (2.0 / n as f64).sqrt(), "{file}: {line:?} against {lanes:?}");
+        }
+        assert!((a - b).abs() < 0.15 * a, "{file}: {a} plies against {b}");
     });
 }

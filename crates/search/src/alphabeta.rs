@@ -241,6 +241,7 @@ impl<G: Game> Work<'_, G> {
     #[inline]
     fn leaf(&mut self, s: &G::State, p: Player, ply: u32) -> Worth {
         self.nodes += 1;
+        self.aborted |= self.nodes >= self.most_nodes;
         match self.game.outcome(s) {
             Some(payoffs) => Worth { value: terminal(payoffs[p], ply), complete: true },
             None => Worth { value: self.my.eval.value(self.game, s)[p].clamp(-1.0, 1.0), complete: false },

@@ -1,6 +1,8 @@
 //! Playouts per second of CPU time for rulesheets, single-line and bit-parallel, with OpenSpiel's Connect Four as yardstick.
 //!
 //! `cargo run --release -p ludex-gdl --example speed -- SHEET.kif ..`; medians of five runs of about a fifth of a second.
+//! The yardstick is measured before and after each sheet, because shared machines change their mind: its mean scales the
+//! marks, which were taken where it did 108,000 a second.
 //! Python is `LUDEX_PYTHON`, else the workspace's virtual environment, else `python3`.
 
 use ludex_core::{Game, Rng};
@@ -56,19 +58,6 @@ fn yardstick() -> Option<f64> {
 }
 
 fn main() {
-    let scale = match yardstick() {
-        Some(y) => {
-            println!(
-                "OpenSpiel connect_four, C++ playouts: {y:.0}/s; the marks below are scaled by {:.2}",
-                y / 108_000.0
-            );
-            y / 108_000.0
-        }
-        None => {
-            println!("no OpenSpiel here: the marks below are unscaled");
-            1.0
-        }
-    };
     let marks = [
         ("ticTacToe", 379_000.0),
         ("connectFour", 117_000.0),
@@ -77,7 +66,11 @@ fn main() {
         ("reversi", 1_460.0),
         ("hex", 480.0),
     ];
-    println!("{:<22}{:>10}{:>12}{:>8}{:>12}{:>8}", "sheet", "set-up ms", "line/s", "x peer", "lanes/s", "x peer");
+    println!(
+        "{:<20}{:>10}{:>12}{:>8}{:>12}{:>8}{:>14}",
+        "sheet", "set-up ms", "line/s", "x peer", "lanes/s", "x peer", "OpenSpiel c4/s"
+    );
+    let mut before = yardstick();
     for path in std::env::args().skip(1) {
         let name = Path::new(&path).file_stem().map_or(String::new(), |s| s.to_string_lossy().into_owned());
         let Ok(text) = std::fs::read_to_string(&path) else {
@@ -103,8 +96,17 @@ fn main() {
             * rate(|n| {
                 game.lane_playouts(&start, n * 1_024, &mut rng, &mut totals);
             });
-        let peer = marks.iter().find(|m| m.0 == name).map(|m| m.1 * scale);
+        let after = yardstick();
+        let scale = before.zip(after).map(|(a, b)| (a + b) / 2.0);
+        before = after;
+        let peer = marks.iter().find(|m| m.0 == name).map(|m| m.1 * scale.unwrap_or(108_000.0) / 108_000.0);
         let times = |rate: f64| peer.map_or(String::new(), |p| format!("{:.1}", rate / p));
-        println!("{name:<22}{:>10.1}{line:>12.0}{:>8}{lanes:>12.0}{:>8}", set_up * 1e3, times(line), times(lanes));
+        let yardstick = scale.map_or("none here".into(), |s| format!("{s:.0}"));
+        println!(
+            "{name:<20}{:>10.1}{line:>12.0}{:>8}{lanes:>12.0}{:>8}{yardstick:>14}",
+            set_up * 1e3,
+            times(line),
+            times(lanes)
+        );
     }
 }

@@ -86,13 +86,35 @@ impl Engine {
         }
     }
 
+    /// The desk as it is, if going back to it by copying is cheap.
+    pub fn snapshot(&self, desk: &Desk) -> Option<Desk> {
+        match self {
+            Engine::Net { wiring, .. } if Machine::copies_cheaply(wiring) => Some(desk.clone()),
+            _ => None,
+        }
+    }
+
+    /// Goes back to a snapshot.
+    #[inline]
+    pub fn restore(&self, desk: &mut Desk, snapshot: &Desk) {
+        if let (Engine::Net { wiring, .. }, At::Net(m), At::Net(saved)) = (self, &mut desk.at, &snapshot.at) {
+            m.copy(wiring, saved);
+            (desk.turn, desk.counts) = (snapshot.turn, snapshot.counts);
+        }
+    }
+
     /// The number of legal moves of a role.
     #[inline]
     pub fn count(&self, desk: &Desk, role: usize) -> u32 {
         match (self, &desk.at) {
             (Engine::Net { wiring, .. }, At::Net(m)) => {
-                let active = wiring.groups[role].iter().filter(|g| m.holds(g.guard));
-                active.map(|g| m.legal(g).iter().map(|w| w.count_ones()).sum::<u32>()).sum()
+                let mut count = 0;
+                for g in wiring.groups[role].iter().filter(|g| m.holds(g.guard)) {
+                    for w in m.legal(g) {
+                        count += w.count_ones();
+                    }
+                }
+                count
             }
             (_, At::Rules(i)) => i.legal[role].len() as u32,
             _ => 0,

@@ -24,13 +24,11 @@ pub(crate) struct Group {
     pub words: Range<usize>,
 }
 
-/// Where a node's change goes: a range of edges to gates, then of output bits, then of loops.
+/// Where a node's change goes: edges to gates, then output bits; the next node's start where these end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fan {
     gates: u32,
     bits: u32,
-    loops: u32,
-    end: u32,
 }
 
 /// How the net is wired for events; shared by all machines.
@@ -39,13 +37,17 @@ pub(crate) struct Wiring {
     /// First node of the moves; a move's node is this plus its index in `net.does`.
     does: usize,
     fans: Vec<Fan>,
-    /// Gates as `2 * gate + negated`, bits and loops by number.
+    /// Gates as `2 * gate + negated`, bits by number.
     edges: Vec<u32>,
+    /// The loops that each node feeds; empty if there are none at all.
+    feeds: Vec<Vec<u32>>,
     /// The count of each gate when all inputs are false, less its threshold.
     bias: Vec<i32>,
     /// Output bits when all nodes are false.
     blank: Vec<u64>,
     kept: Vec<bool>,
+    /// Nodes from here on are not kept.
+    last: usize,
     looped: Vec<bool>,
     pub groups: Vec<Vec<Group>>,
     /// The words of the outputs that hold the facts about to change; by role where moves have tapes.
@@ -65,8 +67,14 @@ impl Wiring {
         let (groups, mut used) = groups(net, &mut outputs);
         let facts = net.facts.len();
         let all: Vec<(u32, Lit)> = net.next.iter().enumerate().map(|(f, &l)| (f as u32, l)).collect();
-        let mut changes = Vec::new();
-        for next in tapes.map_or(std::slice::from_ref(&all), |t| t.drift.as_slice()) {
+        let lists = tapes.map_or(std::slice::from_ref(&all), |t| t.drift.as_slice());
+        let mut changes: Vec<Range<usize>> = Vec::new();
+        for (i, next) in lists.iter().enumerate() {
+            // Usually all roles' turns drift alike.
+            if let Some(same) = lists[..i].iter().position(|other| other == next) {
+                changes.push(changes[same].clone());
+                continue;
+            }
             let range = used..used + words(facts);
             used = range.end;
             for &(f, l) in next {
@@ -119,15 +127,17 @@ impl Wiring {
         }
         let (mut fans, mut edges) = (Vec::new(), Vec::new());
         for n in 0..nodes {
-            let mut fan = Fan { gates: edges.len() as u32, ..Fan::default() };
+            let mut fan = Fan { gates: edges.len() as u32, bits: 0 };
             edges.append(&mut gates[n]);
             fan.bits = edges.len() as u32;
             edges.append(&mut bits[n]);
-            fan.loops = edges.len() as u32;
-            edges.append(&mut feeds[n]);
-            fan.end = edges.len() as u32;
             fans.push(fan);
         }
+        fans.push(Fan { gates: edges.len() as u32, bits: 0 });
+        if feeds.iter().all(Vec::is_empty) {
+            feeds.clear();
+        }
+        let last = kept.iter().rposition(|&k| k).map_or(0, |n| n + 1);
         let goals = beyond(net.roles.iter().flat_map(|r| r.goals.iter().map(|g| g.1)).collect());
         let next = beyond(net.next.clone());
         let straight = goals.iter().all(|&n| loop_of[n as usize] == u32::MAX);
@@ -136,7 +146,22 @@ impl Wiring {
             goals.iter().for_each(|&n| code.push(net, n));
             code
         });
-        Wiring { does: 1 + facts, fans, edges, bias, blank, looped, groups, changes, goals, goal_code, next, kept }
+        Wiring {
+            does: 1 + facts,
+            fans,
+            edges,
+            feeds,
+            bias,
+            blank,
+            last,
+            looped,
+            groups,
+            changes,
+            goals,
+            goal_code,
+            next,
+            kept,
+        }
     }
 }
 
@@ -207,6 +232,20 @@ impl Machine {
             *d = old ^ new;
         }
         self.apply(net, wiring);
+    }
+
+    /// Whether going back to a state by copying is likely to be cheaper than by events.
+    pub fn copies_cheaply(wiring: &Wiring) -> bool {
+        wiring.last <= 8_192
+    }
+
+    /// Becomes another machine of the same wiring, at its state.
+    #[inline]
+    pub fn copy(&mut self, wiring: &Wiring, other: &Machine) {
+        self.facts.copy_from_slice(&other.facts);
+        self.count[..wiring.last].copy_from_slice(&other.count[..wiring.last]);
+        self.value[..wiring.last].copy_from_slice(&other.value[..wiring.last]);
+        self.out.copy_from_slice(&other.out);
     }
 
     /// Makes one move of each role, given as indices into `net.does`, where all of the net is wired.
@@ -375,7 +414,7 @@ impl Machine {
                 next += 1;
                 continue;
             }
-            let fan = fans[n];
+            let (fan, end) = (fans[n], fans[n + 1].gates);
             let gates = &edges[fan.gates as usize..fan.bits as usize];
             if queued + gates.len() > queue.len() {
                 break;
@@ -392,11 +431,11 @@ impl Machine {
                 queue[queued] = gate as u32;
                 queued += ((old ^ new) < 0) as usize;
             }
-            for &bit in &edges[fan.bits as usize..fan.loops as usize] {
+            for &bit in &edges[fan.bits as usize..end as usize] {
                 flip(out, bit as usize);
             }
-            if fan.loops != fan.end {
-                for &l in &edges[fan.loops as usize..fan.end as usize] {
+            if !wiring.feeds.is_empty() {
+                for &l in &wiring.feeds[n] {
                     if !self.dirty.contains(&l) {
                         self.dirty.push(l);
                     }

@@ -145,6 +145,34 @@ impl Net {
         seen
     }
 
+    /// Renumbers gates so that those of a cone come first, in the same order otherwise; gives the new numbers.
+    pub fn bring_forward(&mut self, cone: &[bool]) -> Vec<Node> {
+        let is_gate = |n: &Node| matches!(self.kinds[*n as usize], Kind::And | Kind::Or);
+        let mut order: Vec<Node> = (0..self.len() as Node).collect();
+        order.sort_by_key(|n| (is_gate(n), is_gate(n) && !cone[*n as usize], *n));
+        let mut number = vec![0; self.len()];
+        order.iter().enumerate().for_each(|(i, &n)| number[n as usize] = i as Node);
+        let rename = |l: Lit| number[(l >> 1) as usize] << 1 | (l & 1);
+        let (mut kinds, mut starts, mut inputs) = (Vec::new(), vec![0], Vec::new());
+        for &n in &order {
+            kinds.push(self.kinds[n as usize]);
+            inputs.extend(self.inputs(n).iter().map(|&l| rename(l)));
+            starts.push(inputs.len() as u32);
+        }
+        (self.kinds, self.starts, self.inputs) = (kinds, starts, inputs);
+        // A loop is in the cone as a whole or not at all, and so stays in one piece.
+        for l in &mut self.loops {
+            *l = number[l.start as usize]..number[l.end as usize - 1] + 1;
+        }
+        for r in &mut self.roles {
+            r.legal.iter_mut().for_each(|x| x.1 = rename(x.1));
+            r.goals.iter_mut().for_each(|x| x.1 = rename(x.1));
+        }
+        self.next.iter_mut().for_each(|l| *l = rename(*l));
+        self.terminal = rename(self.terminal);
+        number
+    }
+
     /// All outputs of the net.
     pub fn outputs(&self) -> impl Iterator<Item = Lit> + '_ {
         let roles = self.roles.iter().flat_map(|r| r.legal.iter().map(|x| x.1).chain(r.goals.iter().map(|x| x.1)));

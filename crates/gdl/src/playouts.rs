@@ -102,34 +102,54 @@ impl GdlGame {
     /// `totals` and gives the moves made.
     pub fn line_playouts(&self, s: &GdlState, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
         let mut plies = 0;
+        if self.hidden(s) {
+            // Choices under way are completed first, anew for each playout.
+            for _ in 0..n {
+                let mut s = s.clone();
+                while self.hidden(&s) {
+                    let Some(m) = self.sample(&s, rng) else { break };
+                    self.play(&mut s, m);
+                    plies += 1;
+                }
+                plies += self.line_playouts(&s, 1, rng, totals);
+            }
+            return plies;
+        }
+        self.at_desk(|desk| {
+            self.engine.seek(desk, self.fact_words(s));
+            self.turn(desk);
+            let start = self.engine.snapshot(desk).filter(|_| n > 1);
+            for i in 0..n {
+                if i > 0 {
+                    match &start {
+                        Some(start) => self.engine.restore(desk, start),
+                        None => self.engine.seek(desk, self.fact_words(s)),
+                    }
+                }
+                plies += self.line_playout(desk, rng, totals);
+            }
+        });
+        plies
+    }
+
+    /// Plays from where the desk is to the end, or to the horizon.
+    #[inline]
+    fn line_playout(&self, desk: &mut Desk, rng: &mut Rng, totals: &mut [f64]) -> u64 {
         let horizon = self.info().horizon;
         let cap = horizon.map_or(u64::MAX, |h| h.plies as u64);
-        for _ in 0..n {
-            let mut s = s.clone();
-            let mut played = 0;
-            // Choices under way are completed first.
-            while self.hidden(&s) {
-                let Some(m) = self.sample(&s, rng) else { break };
-                self.play(&mut s, m);
-                played += 1;
+        let mut played = 0;
+        let payoffs = loop {
+            let Turn::Choose(choosers) = self.turn(desk) else { break self.payoffs(desk) };
+            if let Some(h) = horizon.filter(|_| played >= cap) {
+                break h.payoffs;
             }
-            self.at_desk(|desk| {
-                self.engine.seek(desk, self.fact_words(&s));
-                let payoffs = loop {
-                    let Turn::Choose(choosers) = self.turn(desk) else { break self.payoffs(desk) };
-                    if let Some(h) = horizon.filter(|_| played >= cap) {
-                        break h.payoffs;
-                    }
-                    self.random_step(desk, rng);
-                    played += choosers.count_ones() as u64;
-                };
-                for (r, total) in totals.iter_mut().enumerate() {
-                    *total += payoffs[Player(r as u8)] as f64;
-                }
-            });
-            plies += played;
+            self.random_step(desk, rng);
+            played += choosers.count_ones() as u64;
+        };
+        for (r, total) in totals.iter_mut().enumerate() {
+            *total += payoffs[Player(r as u8)] as f64;
         }
-        plies
+        played
     }
 
     /// Random playouts many at a time, bit-parallel. Adds the payoffs to `totals` and gives the moves made.

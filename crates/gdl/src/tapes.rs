@@ -121,7 +121,11 @@ pub(crate) fn compile(net: &Net, idle: &[u32]) -> Option<(Net, Tapes)> {
             effects_of[d].sort_unstable();
         }
     }
-    let net = Net { kinds: b.kinds, starts: b.starts, inputs: b.inputs, ..net.clone() };
+    let mut net = Net { kinds: b.kinds, starts: b.starts, inputs: b.inputs, ..net.clone() };
+    // What events keep gets neighbouring numbers, which the processor's caches like.
+    let renamed = net.bring_forward(&legal_cone(&net, &drift));
+    let rename = |l: &mut Lit| *l = renamed[(*l >> 1) as usize] << 1 | (*l & 1);
+    drift.iter_mut().flatten().chain(effects_of.iter_mut().flatten()).for_each(|e| rename(&mut e.1));
     let kept = legal_cone(&net, &drift);
     let (mut tapes, mut code, mut effects, mut undrift) = (Vec::new(), Code::default(), Vec::new(), Vec::new());
     for (list, &(role, _)) in effects_of.into_iter().zip(&net.does) {

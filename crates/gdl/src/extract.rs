@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, HashMap};
 /// Gates with more inputs are left alone: their pairs are too many.
 const WIDEST: usize = 40;
 /// Pairs that may be counted in all.
-const MOST_PAIRS: usize = 4_000_000;
+const MOST_PAIRS: usize = 3_000_000;
 /// How many gates must share a pair.
 const LEAST: u32 = 2;
 
@@ -49,9 +49,12 @@ pub(crate) fn extract(kinds: &mut Vec<Kind>, inputs: &mut Vec<Vec<Lit>>, frozen:
         }
     }
     let key = |k: Kind| (k == Kind::And) as u8;
-    let entry = |p: Pair, c: u32| (c, std::cmp::Reverse((key(p.0), p.1, p.2)));
+    // Two facts often hold together; a gate among the two makes a better screen against changes.
+    let facts = kinds.iter().take_while(|k| !matches!(k, Kind::And | Kind::Or)).count() as Node;
+    let weight = move |p: Pair| if p.1 >> 1 < facts && p.2 >> 1 < facts { 2 } else { 3 };
+    let entry = |p: Pair, c: u32| (c * weight(p), c, std::cmp::Reverse((key(p.0), p.1, p.2)));
     let mut heap: BinaryHeap<_> = count.iter().filter(|c| *c.1 >= LEAST).map(|(&p, &c)| entry(p, c)).collect();
-    while let Some((c, std::cmp::Reverse((is_and, a, b)))) = heap.pop() {
+    while let Some((_, c, std::cmp::Reverse((is_and, a, b)))) = heap.pop() {
         let kind = if is_and == 1 { Kind::And } else { Kind::Or };
         let now = count[&(kind, a, b)];
         if now != c {

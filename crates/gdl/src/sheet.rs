@@ -55,7 +55,7 @@ pub(crate) const ATOM: u32 = 1 << 31;
 const MAX_BODIES: usize = 4096;
 
 /// Conditions that one rule may have, and all rules together once multiplied out.
-const MAX_CONDITIONS: usize = 2_000;
+const MAX_CONDITIONS: usize = 500;
 const MAX_LITERALS: usize = 2_000_000;
 
 /// A term with variables.

@@ -11,7 +11,7 @@
 //! * [`Folded::push`] (or [`Folded::push_child`]) for each child of a node, then [`Folded::run`];
 //! * [`Folded::start`], [`Folded::update`] with the facts that a move turns on and off, [`Folded::finish`].
 //!
-//! Facts must be of the model's game and each listed once; a fact beyond its range panics.
+//! That facts are of the model's game and each listed once is the caller's contract, like the legality of a move.
 
 mod body;
 mod first;

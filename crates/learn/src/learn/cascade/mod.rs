@@ -13,6 +13,7 @@
 //! step after a sign change in "iRprop-", start from positive weights only.
 
 mod coded;
+mod columns;
 mod pass;
 mod pool;
 mod ridge;
@@ -24,10 +25,12 @@ pub use pool::{Objective, Phase};
 use super::optim::Rprop;
 use crate::store::{Store, Tensor};
 use crate::{Act, Cascade, Data, Error, Errors, Link, Net, Split, Unit};
-use coded::Coded;
+use coded::{Coded, TILE};
+use columns::Columns;
 use ludex_core::Rng;
 use pass::{GROUP, Pass};
 use pool::{Candidates, Fixed, Outputs, descend};
+use rayon::prelude::*;
 use ridge::Ridge;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -145,7 +148,7 @@ pub struct CascadeLearner<'a> {
     coded: Coded,
     ridge: Option<Ridge>,
     units: Vec<Unit>,
-    columns: Vec<Vec<f32>>,      // each unit's activations on every example
+    columns: Columns,            // dense inputs, then each unit's activations, on every example
     outputs: Vec<Vec<Vec<f32>>>, // after each step, for each output: bias, inputs, units
     steps: Vec<Step>,
     residuals: Vec<Vec<f32>>,
@@ -166,6 +169,8 @@ impl<'a> CascadeLearner<'a> {
         let since = Instant::now();
         let coded = Coded::new(data, split);
         let ridge = matches!(config.output, Output::Ridge { .. }).then(|| Ridge::new(data, &coded));
+        let mut columns = Columns::new(coded.places());
+        coded.dense.iter().for_each(|(_, column)| columns.push(column));
         Ok(CascadeLearner {
             config,
             seed,
@@ -173,7 +178,7 @@ impl<'a> CascadeLearner<'a> {
             coded,
             ridge,
             units: vec![],
-            columns: vec![],
+            columns,
             outputs: vec![],
             steps: vec![],
             residuals: vec![],
@@ -200,7 +205,7 @@ impl<'a> CascadeLearner<'a> {
         let unit = self.candidate();
         let column = self.activations(&unit);
         self.units.push(unit);
-        self.columns.push(column);
+        self.columns.push(&column);
         if let Some(ridge) = &mut self.ridge {
             ridge.add(self.data, &self.coded, &self.columns);
         }
@@ -255,10 +260,13 @@ impl<'a> CascadeLearner<'a> {
 
     /// Bytes held besides the examples themselves.
     pub fn bytes(&self) -> usize {
-        let columns: usize = self.columns.iter().map(|c| c.len() * 4).sum();
         let work = self.coded.train.len() * GROUP * 8;
         let ridge = self.ridge.as_ref().map_or(0, Ridge::bytes);
-        self.coded.bytes() + columns + work + ridge + self.residuals.iter().map(|r| r.len() * 4).sum::<usize>()
+        self.coded.bytes()
+            + self.columns.bytes()
+            + work
+            + ridge
+            + self.residuals.iter().map(|r| r.len() * 4).sum::<usize>()
     }
 
     /// All that is needed to go on later, as a file.
@@ -301,7 +309,7 @@ impl<'a> CascadeLearner<'a> {
                 let unit = Unit { act, depth, weights: store.floats(&format!("unit{k}"), width)? };
                 let column = learner.activations(&unit);
                 learner.units.push(unit);
-                learner.columns.push(column);
+                learner.columns.push(&column);
                 if let Some(ridge) = &mut learner.ridge {
                     ridge.add(data, &learner.coded, &learner.columns);
                 }
@@ -344,8 +352,8 @@ impl<'a> CascadeLearner<'a> {
                     acts[c] = self.config.acts[k % self.config.acts.len()];
                     weights.push(self.first_weights(k, seen.len(), &mut Rng::stream(stream, k as u64)));
                 }
-                let units = seen.iter().map(|&u| &self.columns[u][..]);
-                let pass = Pass::new(&self.coded, self.data.inputs(), units, &self.residuals, acts);
+                let examples = (&self.coded, &self.columns);
+                let pass = Pass::new(examples, self.data.inputs(), seen.iter().copied(), &self.residuals, acts);
                 let judge = (!places.is_empty()).then(|| (places.clone(), &judging));
                 let mut problem = Candidates { pass, objective: self.config.objective, fixed: &fixed, judge };
                 let trained = descend(&mut problem, weights, &self.config.rprop, &self.config.phase);
@@ -394,8 +402,8 @@ impl<'a> CascadeLearner<'a> {
     fn activations(&self, unit: &Unit) -> Vec<f32> {
         let mut acts = [Act::Identity; GROUP];
         acts[0] = unit.act;
-        let units = self.columns.iter().map(|c| &c[..]);
-        let mut pass = Pass::new(&self.coded, self.data.inputs(), units, &[], acts);
+        let examples = (&self.coded, &self.columns);
+        let mut pass = Pass::new(examples, self.data.inputs(), 0..self.units.len(), &[], acts);
         pass.set(&[unit.weights.iter().map(|&w| w as f64).collect()]);
         pass.column()
     }
@@ -443,12 +451,10 @@ impl<'a> CascadeLearner<'a> {
         }
         let width = 1 + self.data.inputs() + self.units.len();
         let Some((least, mut weights)) = before else { return (None, vec![vec![0.0; width]; self.data.outputs()]) };
-        let column = &self.columns[self.columns.len() - 1];
+        let last = self.columns.len() - 1;
         for (o, w) in weights.iter_mut().enumerate() {
-            let train = self.coded.train.clone();
-            let pairs = || {
-                column[train.clone()].iter().zip(&self.residuals[o][train.clone()]).map(|(&y, &e)| (y as f64, e as f64))
-            };
+            let pair = |place| (self.columns.at(last, place) as f64, self.residuals[o][place] as f64);
+            let pairs = || self.coded.train.clone().map(pair);
             let (ye, yy) = pairs().fold((0.0, 0.0), |(ye, yy), (y, e)| (ye + y * e, yy + y * y));
             *w.last_mut().expect("the new unit's") = if yy > 0.0 { (ye / yy) as f32 } else { 0.0 };
         }
@@ -466,8 +472,8 @@ impl<'a> CascadeLearner<'a> {
         let mut weights = Vec::new();
         for (g, group) in start.chunks(GROUP).enumerate() {
             let acts = [self.config.output_act(); GROUP];
-            let units = self.columns.iter().map(|c| &c[..]);
-            let pass = Pass::new(&self.coded, self.data.inputs(), units, &targets, acts);
+            let examples = (&self.coded, &self.columns);
+            let pass = Pass::new(examples, self.data.inputs(), 0..self.units.len(), &targets, acts);
             let mut problem = Outputs { pass, fixed: &fixed, first: g * GROUP };
             let from = group.iter().map(|w| w.iter().map(|&w| w as f64).collect()).collect();
             let trained = descend(&mut problem, from, &self.config.rprop, phase);
@@ -509,12 +515,15 @@ impl<'a> CascadeLearner<'a> {
             let codes = self.coded.codes(place).iter().zip(&self.coded.blocks);
             codes.fold(weights[0] as f64, |sum, (&c, b)| sum + patterns[b.first + c as usize])
         };
-        let mut out: Vec<f64> = range.clone().map(of).collect();
-        let inputs = self.coded.dense.iter().map(|(i, column)| (weights[1 + *i as usize], column));
-        let units = weights[1 + self.data.inputs()..].iter().copied().zip(&self.columns);
-        for (w, column) in inputs.chain(units) {
-            out.iter_mut().zip(&column[range.clone()]).for_each(|(out, &x)| *out += w as f64 * x as f64);
-        }
+        let mut out: Vec<f64> = range.clone().into_par_iter().map(of).collect();
+        let inputs = self.coded.dense.iter().map(|(i, _)| weights[1 + *i as usize]);
+        let columns: Vec<f32> = inputs.chain(weights[1 + self.data.inputs()..].iter().copied()).collect();
+        out.par_chunks_mut(TILE).enumerate().for_each(|(t, out)| {
+            for (k, &w) in columns.iter().enumerate() {
+                let part = self.columns.part(range.start / TILE + t, k);
+                out.iter_mut().zip(part).for_each(|(out, &x)| *out += w as f64 * x as f64);
+            }
+        });
         match self.config.output_act() {
             Act::Identity => {}
             act => out.iter_mut().for_each(|z| *z = act.one(*z as f32) as f64),

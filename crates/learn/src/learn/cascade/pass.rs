@@ -12,6 +12,7 @@
 //! examples are cut into [`PARTS`] ranges whose sums are added in order: any number of threads gives the same bits.
 
 use super::coded::{Coded, TILE};
+use super::columns::Columns;
 use crate::Act;
 use crate::lanes::{LANES, load, store, sum};
 use rayon::prelude::*;
@@ -47,7 +48,8 @@ pub(super) struct Slope {
 pub(super) struct Pass<'a> {
     coded: &'a Coded,
     inputs: usize,
-    columns: Vec<&'a [f32]>, // dense inputs, then units
+    columns: &'a Columns,
+    seen: Vec<usize>, // which columns: dense inputs, then units
     residuals: &'a [Vec<f32>],
     weights: Tables,
     acts: [Act; GROUP],
@@ -71,36 +73,40 @@ struct Share {
 
 impl<'a> Pass<'a> {
     /// Units of these activations over the inputs and these installed units, with residuals (or targets) by output.
+    /// The columns begin with the dense inputs, then come the units.
     pub(super) fn new(
-        coded: &'a Coded,
+        (coded, columns): (&'a Coded, &'a Columns),
         inputs: usize,
-        units: impl Iterator<Item = &'a [f32]>,
+        units: impl Iterator<Item = usize>,
         residuals: &'a [Vec<f32>],
         acts: [Act; GROUP],
     ) -> Self {
-        let columns: Vec<&[f32]> = coded.dense.iter().map(|(_, c)| &c[..]).chain(units).collect();
+        let dense = coded.dense.len();
+        let seen: Vec<usize> = (0..dense).chain(units.map(|u| dense + u)).collect();
         let tiles = coded.train.len().div_ceil(TILE);
         let weights = Tables {
             bias: [0.0; GROUP],
             patterns: vec![[0.0; GROUP]; coded.patterns.len()],
-            columns: vec![[0.0; GROUP]; columns.len()],
+            columns: vec![[0.0; GROUP]; seen.len()],
         };
-        Pass { coded, inputs, columns, residuals, weights, acts, tiles, values: vec![] }
+        Pass { coded, inputs, columns, seen, residuals, weights, acts, tiles, values: vec![] }
+    }
+
+    /// The place among a unit's weights of the k-th column seen.
+    fn weight(&self, k: usize) -> usize {
+        self.coded.dense.get(k).map_or(1 + self.inputs + k - self.coded.dense.len(), |(i, _)| 1 + *i as usize)
     }
 
     /// The weights of each unit: bias, inputs, units (what follows is ignored).
     pub(super) fn set(&mut self, weights: &[Vec<f64>]) {
+        let places: Vec<usize> = (0..self.seen.len()).map(|k| self.weight(k)).collect();
         let t = &mut self.weights;
         for (c, w) in weights.iter().enumerate() {
             t.bias[c] = w[0] as f32;
             for (pattern, row) in self.coded.patterns.iter().zip(&mut t.patterns) {
                 row[c] = pattern.iter().map(|&(i, v)| w[1 + i as usize] * v as f64).sum::<f64>() as f32;
             }
-            let units = 1 + self.inputs - self.coded.dense.len();
-            for (d, column) in t.columns.iter_mut().enumerate() {
-                let at = self.coded.dense.get(d).map_or(units + d, |(i, _)| 1 + *i as usize);
-                column[c] = w[at] as f32;
-            }
+            t.columns.iter_mut().zip(&places).for_each(|(column, &at)| column[c] = w[at] as f32);
         }
     }
 
@@ -156,6 +162,7 @@ impl<'a> Pass<'a> {
     fn sums_of_tile(&self, place: usize, z: &mut [f32]) {
         let blocks = &self.coded.blocks[..];
         let patterns = &self.weights.patterns[..];
+        let columns = self.columns.tile(place / TILE);
         for v in 0..VECTORS {
             let mut by_example = [f32x8::new(self.weights.bias); LANES];
             for (e, total) in by_example.iter_mut().enumerate() {
@@ -164,8 +171,8 @@ impl<'a> Pass<'a> {
                 }
             }
             let mut by_unit = f32x8::transpose(by_example);
-            for (column, w) in self.columns.iter().zip(&self.weights.columns) {
-                let x = load(&column[place + v * LANES..]);
+            for (&column, w) in self.seen.iter().zip(&self.weights.columns) {
+                let x = load(&columns[column * TILE + v * LANES..]);
                 for (c, total) in by_unit.iter_mut().enumerate() {
                     *total += x * f32x8::splat(w[c]);
                 }
@@ -217,7 +224,7 @@ impl<'a> Pass<'a> {
                 let mut share = Share {
                     bias: f32x8::ZERO,
                     patterns: vec![[0.0; GROUP]; self.coded.patterns.len()],
-                    columns: vec![[0.0; GROUP]; self.columns.len()],
+                    columns: vec![[0.0; GROUP]; self.seen.len()],
                 };
                 let mut delta = [0.0; GROUP * TILE];
                 for (t, values) in values.chunks_exact(size).enumerate() {
@@ -262,8 +269,8 @@ impl<'a> Pass<'a> {
                 }
             }
         }
-        for (column, total) in self.columns.iter().zip(&mut share.columns) {
-            let column = &column[place..][..TILE];
+        for (&column, total) in self.seen.iter().zip(&mut share.columns) {
+            let column = self.columns.part(place / TILE, column);
             let mut sums = [f32x8::ZERO; GROUP];
             for v in 0..VECTORS {
                 let x = load(&column[v * LANES..]);
@@ -278,27 +285,18 @@ impl<'a> Pass<'a> {
     /// Adds the parts in order and goes from patterns back to inputs.
     fn fold(&self, shares: &[Share]) -> Vec<Vec<f64>> {
         let add = |of: &dyn Fn(&Share) -> f32| shares.iter().map(|s| of(s) as f64).sum::<f64>();
-        let inputs = self.inputs;
-        let units = self.columns.len() - self.coded.dense.len();
-        (0..GROUP)
-            .map(|c| {
-                let mut g = vec![0.0; 1 + inputs + units];
-                g[0] = add(&|s| s.bias.to_array()[c]);
-                for (p, pattern) in self.coded.patterns.iter().enumerate() {
-                    let total = add(&|s| s.patterns[p][c]);
-                    pattern.iter().for_each(|&(i, v)| g[1 + i as usize] += total * v as f64);
-                }
-                for d in 0..self.columns.len() {
-                    let at = self
-                        .coded
-                        .dense
-                        .get(d)
-                        .map_or(1 + inputs + d - self.coded.dense.len(), |(i, _)| 1 + *i as usize);
-                    g[at] += add(&|s| s.columns[d][c]);
-                }
-                g
-            })
-            .collect()
+        let width = 1 + self.inputs + self.seen.len() - self.coded.dense.len();
+        let gradient = |c: usize| {
+            let mut g = vec![0.0; width];
+            g[0] = add(&|s| s.bias.to_array()[c]);
+            for (p, pattern) in self.coded.patterns.iter().enumerate() {
+                let total = add(&|s| s.patterns[p][c]);
+                pattern.iter().for_each(|&(i, v)| g[1 + i as usize] += total * v as f64);
+            }
+            (0..self.seen.len()).for_each(|k| g[self.weight(k)] += add(&|s| s.columns[k][c]));
+            g
+        };
+        (0..GROUP).map(gradient).collect()
     }
 
     /// The activations of the first unit on every example there is, padding included (0 there).

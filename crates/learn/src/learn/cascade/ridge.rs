@@ -3,9 +3,11 @@
 //! H has the columns 1, inputs, units. H'H is kept and only grows by a row when a unit is installed, so that trying
 //! several λ costs a Cholesky factor each and no pass over the examples.
 
-use super::coded::Coded;
+use super::coded::{Coded, TILE};
+use super::columns::Columns;
 use crate::Data;
 use crate::learn::solve::Symmetric;
+use rayon::prelude::*;
 
 pub(super) struct Ridge {
     gram: Symmetric,
@@ -34,23 +36,24 @@ impl Ridge {
         Ridge { gram, right, n: coded.train.len() as f64 }
     }
 
-    /// One more column: the activations of the last of these units, the others being known already.
-    pub(super) fn add(&mut self, data: &Data, coded: &Coded, units: &[Vec<f32>]) {
-        let (column, before) = units.split_last().expect("a unit");
-        let (inputs, m) = (data.inputs(), self.gram.len());
+    /// One more row and column for the last of these columns, a unit; the units before it are known already.
+    pub(super) fn add(&mut self, data: &Data, coded: &Coded, columns: &Columns) {
+        let (inputs, m, last) = (data.inputs(), self.gram.len(), columns.len() - 1);
         let mut gram = self.gram.grown(m + 1);
         let row = gram.row_mut(m);
         self.right.iter_mut().for_each(|r| r.push(0.0));
         for place in coded.train.clone() {
             let Some(i) = coded.example[place] else { continue };
-            let y = column[place] as f64;
+            let y = columns.at(last, place) as f64;
             row[0] += y;
             data.row(i as usize).iter().for_each(|(at, v)| row[1 + at] += y * v as f64);
             self.right.iter_mut().zip(data.targets(i as usize)).for_each(|(r, &t)| r[m] += y * t as f64);
         }
-        for (k, other) in before.iter().chain([column]).enumerate() {
-            row[1 + inputs + k] = dot(&column[coded.train.clone()], &other[coded.train.clone()]);
-        }
+        // Units are 0 in the padding, so whole tiles may be multiplied.
+        let tiles = 0..coded.train.end.div_ceil(TILE);
+        let product = |k: usize| tiles.clone().map(|t| dot(columns.part(t, last), columns.part(t, k))).sum::<f64>();
+        let products: Vec<f64> = (coded.dense.len()..=last).into_par_iter().map(product).collect();
+        row[1 + inputs..].copy_from_slice(&products);
         self.gram = gram;
     }
 
@@ -70,7 +73,7 @@ impl Ridge {
     }
 }
 
-/// The inner product of two columns, summed in `f64`.
+/// The inner product of two parts of columns, summed in `f64`.
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     let mut s = [0.0f64; 8];
     let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));

@@ -54,8 +54,7 @@ fn gradients_equal_numeric_differences_for_every_objective_and_activation() {
     let fixed = Fixed::new(&learner.residuals, &coded.train);
     for kind in [Objective::Covariance, Objective::NormalisedCovariance, Objective::Cascade2] {
         for act in Act::ALL {
-            let columns = learner.columns.iter().map(|c| &c[..]);
-            let pass = Pass::new(coded, 12, columns, &learner.residuals, [act; GROUP]);
+            let pass = Pass::new((coded, &learner.columns), 12, 0..2, &learner.residuals, [act; GROUP]);
             let mut problem = Candidates { pass, objective: kind, fixed: &fixed, judge: None };
             let mut rng = Rng::new(5);
             let pool: Vec<Vec<f64>> =
@@ -64,7 +63,8 @@ fn gradients_equal_numeric_differences_for_every_objective_and_activation() {
                 let y = |place: usize| {
                     let row = data.row(coded.example[place].unwrap() as usize);
                     let inputs: f64 = row.iter().map(|(i, x)| w[1 + i] * x as f64).sum();
-                    let units: f64 = (0..2).map(|u| w[13 + u] * learner.columns[u][place] as f64).sum();
+                    let units: f64 =
+                        (0..2).map(|u| w[13 + u] * learner.columns.at(coded.dense.len() + u, place) as f64).sum();
                     act.exact(w[0] + inputs + units)
                 };
                 plain(kind, &coded.train.clone().map(y).collect::<Vec<_>>(), &e, &w[15..])

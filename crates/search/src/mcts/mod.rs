@@ -15,6 +15,7 @@ mod amaf;
 mod backup;
 mod expand;
 mod playout;
+mod prior;
 mod select;
 mod solver;
 mod tree;
@@ -22,7 +23,8 @@ mod tree;
 pub use amaf::Amaf;
 pub use backup::{Backup, Mean, UniqueCounter};
 pub use expand::{AllChildren, Expand, Next, OneChild, Step, When};
-pub use playout::{Decisive, Mast, Playout, Run, Uniform};
+pub use playout::{Decisive, Mast, Playout, Run, Uniform, Valued};
+pub use prior::{From, Informed, PriorBonus, PriorMean};
 pub use select::{Descent, Form, Grave, Reward, Select, Ucb1, Ucb1Tuned};
 pub use tree::{Chance, Node, NodeId, ROOT, Tree};
 

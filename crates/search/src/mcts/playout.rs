@@ -1,7 +1,7 @@
 //! How a simulation is played to its end, and what playouts learn on the way.
 
 use crate::Clock;
-use ludex_core::{Game, Move, Payoffs, Player, Rng};
+use ludex_core::{Evaluator, Game, Move, Payoffs, Player, Rng};
 
 /// The surroundings of a playout.
 pub struct Run<'a> {
@@ -87,6 +87,40 @@ pub(crate) fn winning<G: Game>(game: &G, s: &G::State, moves: &[Move]) -> Option
         game.play(&mut child, m);
         game.outcome(&child).is_some_and(|p| p[mover] >= 1.0)
     })
+}
+
+/// After so many uniformly random plies an evaluator is asked. Its value weighs `weight`, the end of the playout the rest;
+/// with weight 1 nothing is played on.
+pub struct Valued<G: Game> {
+    /// Who is asked.
+    pub eval: Box<dyn Evaluator<G>>,
+    /// Random plies before.
+    pub plies: u32,
+    /// The share of the value in the result.
+    pub weight: f32,
+}
+
+impl<G: Game> Playout<G> for Valued<G> {
+    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
+        for _ in 0..self.plies {
+            let Some(m) = game.sample(s, run.rng) else { break };
+            if let Some(trace) = &mut run.trace {
+                trace.push((game.mover(s), m));
+            }
+            game.play(s, m);
+        }
+        if let Some(end) = game.outcome(s) {
+            return Some(end);
+        }
+        let mut value = self.eval.value(game, s);
+        if self.weight < 1.0 {
+            let end = Uniform.playout(game, s, run)?;
+            for p in (0..value.players() as u8).map(Player) {
+                value[p] = self.weight * value[p] + (1.0 - self.weight) * end[p];
+            }
+        }
+        Some(value)
+    }
 }
 
 /// Move-average sampling (Finnsson & Björnsson 2008), epsilon-greedy (Tak et al. 2012): the move that did best on average

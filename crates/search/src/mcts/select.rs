@@ -68,13 +68,19 @@ pub trait Select: Send {
 
 /// The index of the best score; among equals a random one. Children proven lost for the chooser come last.
 #[inline]
-fn best(tree: &Tree, children: &[NodeId], p: Player, rng: &mut Rng, mut score: impl FnMut(NodeId) -> f32) -> usize {
+pub(super) fn best(
+    tree: &Tree,
+    children: &[NodeId],
+    p: Player,
+    rng: &mut Rng,
+    mut score: impl FnMut(usize, NodeId) -> f32,
+) -> usize {
     let (mut top, mut found, mut equals) = (f32::NEG_INFINITY, 0, 0);
     for (i, &c) in children.iter().enumerate() {
         let node = tree.node(c);
         let score = match node.proven() && tree.total(c, p) <= -(node.visits() as f64) {
             true => f32::MIN,
-            false => score(c),
+            false => score(i, c),
         };
         if score > top {
             (top, found, equals) = (score, i, 1);
@@ -207,7 +213,7 @@ impl Select for Ucb1Tuned {
         let node = tree.node(at.node());
         let p = node.mover();
         let log = self.logs.ln(node.visits());
-        best(tree, tree.children(at.node()), p, rng, |c| {
+        best(tree, tree.children(at.node()), p, rng, |_, c| {
             let n = tree.node(c).visits();
             if n == 0 {
                 return f32::INFINITY;
@@ -256,7 +262,7 @@ impl Select for Grave {
         let p = node.mover();
         let asked = at.path.iter().rev().find(|&&n| tree.node(n).visits() >= self.reference).unwrap_or(&at.path[0]);
         let spread = self.c * self.c * self.logs.ln(node.visits());
-        best(tree, tree.children(at.node()), p, rng, |c| {
+        best(tree, tree.children(at.node()), p, rng, |_, c| {
             let n = tree.node(c).visits() as f32;
             let (amaf_n, amaf_total) = at.amaf.map_or((0.0, 0.0), |a| a.get(*asked, p, tree.node(c).mv()));
             if n == 0.0 && amaf_n == 0.0 {
@@ -276,7 +282,7 @@ impl Select for Grave {
 
 /// Natural logarithms of small numbers and their square roots, which selection asks for all the time.
 #[derive(Clone, Debug)]
-struct Logs(Vec<f32>);
+pub(super) struct Logs(Vec<f32>);
 
 impl Default for Logs {
     fn default() -> Self {
@@ -287,7 +293,7 @@ impl Default for Logs {
 impl Logs {
     /// sqrt(ln n)
     #[inline]
-    fn root(&self, n: u32) -> f32 {
+    pub(super) fn root(&self, n: u32) -> f32 {
         match self.0.get(n as usize) {
             Some(&root) => root,
             None => (n as f64).ln().sqrt() as f32,
@@ -296,7 +302,7 @@ impl Logs {
 
     /// ln n
     #[inline]
-    fn ln(&self, n: u32) -> f32 {
+    pub(super) fn ln(&self, n: u32) -> f32 {
         self.root(n) * self.root(n)
     }
 }

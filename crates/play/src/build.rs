@@ -4,6 +4,7 @@
 //! its defaults from it, so neither can lie about the other.
 
 use crate::agent::{Agent, Searcher};
+use crate::nets::{self, NetValue};
 use crate::spec::{Spec, SpecError, near};
 use ludex_core::{Evaluator, Game, Limit, Rng, Search};
 use ludex_search::alphabeta::{self, AlphaBeta, Order, Ties};
@@ -88,12 +89,29 @@ const RAVE: &[Opt] = &[
     opt("c", "0.3", "exploration constant, plain form on [0, 1]"),
 ];
 
+const NEURAL: &[Opt] = &[
+    opt("model", "", "the value net: a model file, or a run (then its last model)"),
+    opt("rule", "bonus", "bonus: as printed, the net scales exploration | mean: the net counts like visits of its own"),
+    opt("c", "0.78", "exploration constant; bonus: as printed, on [-1, 1]; mean: plain form on [0, 1]"),
+    opt("influence", "1", "bonus: the net's influence, from 0 (none) to 1 (as printed)"),
+    opt("k", "10", "mean: how many visits the net's opinion is worth"),
+    opt("from", "child", "child: playouts begin at the best new child | leaf: at the leaf"),
+    opt("expand", "first", "first | second: all children at the first | second visit"),
+    opt("playout", "uniform", "uniform | mast | decisive | valued"),
+    opt("backup", "mean", "mean | unique"),
+    opt("final", "robust", "robust: most visits; max: highest mean; secure: highest lower bound"),
+    opt("solver", "off", "off | ends | on"),
+    opt("reuse", "off", "off | on: keep the tree below the moves played"),
+    opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
+];
+
 const MINIMAX: &[Opt] = &[
     opt("depth", "", "plies (4 if no limit is given)"),
     opt("nodes", "", "positions searched a move"),
     opt("ms", "", "milliseconds a move"),
     opt("cpu_ms", "", "milliseconds of processor time a move"),
     opt("eval", "none", "an evaluator, see below; some games have their own"),
+    opt("model", "", "short for eval=net(model=..)"),
     opt("order", "killers", "killers (and history) | eval: by the evaluator | none | random"),
     opt("ties", "random", "random | first: which of exactly equal root moves is played"),
     opt("table", "16", "megabytes of transposition table; 0 for none"),
@@ -129,6 +147,12 @@ pub const PARTS: &[Part] = &[
     },
     Part {
         kind: Kind::Agent,
+        name: "neural",
+        about: "Monte Carlo tree search with a value net's opinion of every child (NeuralMCTS)",
+        options: &[LIMITS, NEURAL],
+    },
+    Part {
+        kind: Kind::Agent,
         name: "minimax",
         about: "alpha-beta with iterative deepening; two-player zero-sum games only",
         options: &[MINIMAX],
@@ -141,6 +165,22 @@ pub const PARTS: &[Part] = &[
         options: &[&[opt("eps", "0.4", "share of random moves")]],
     },
     Part { kind: Kind::Playout, name: "decisive", about: "a move that wins at once, else a random one", options: &[] },
+    Part {
+        kind: Kind::Playout,
+        name: "valued",
+        about: "random moves, then a value net in place of the end",
+        options: &[&[
+            opt("model", "", "the value net; if not given, that of the agent"),
+            opt("plies", "0", "random moves before the net is asked"),
+            opt("weight", "1", "the net's share of the result; a playout to the end gives the rest"),
+        ]],
+    },
+    Part {
+        kind: Kind::Evaluator,
+        name: "net",
+        about: "a learned value net",
+        options: &[&[opt("model", "", "a model file, or a run (then its last model)")]],
+    },
     Part { kind: Kind::Evaluator, name: "none", about: "0 everywhere: only what is certain counts", options: &[] },
     Part {
         kind: Kind::Evaluator,
@@ -326,6 +366,7 @@ pub(crate) fn agent<G: Game>(
     let search: Box<dyn Search<G>> = match spec.name.as_str() {
         "random" => Box::new(ludex_search::Random),
         "minimax" => minimax(&**game, house, &reading, seed)?,
+        "neural" => neural(&**game, &reading)?,
         _ => mcts(&**game, &reading)?,
     };
     Ok(Box::new(Searcher::new(game.clone(), search, reading.limit()?, seed)))
@@ -353,11 +394,43 @@ fn mcts<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecEr
             2 => Box::new(AllChildren::new(When::FirstVisit)),
             _ => Box::new(AllChildren::new(When::SecondVisit)),
         };
+    assemble(game, r, select, expand)
+}
+
+/// NeuralMCTS: all children of a leaf are judged by a net, whose opinion guides selection.
+fn neural<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecError> {
+    let c = r.set("c", 0.0, 1e6)?;
+    let select: Box<dyn Select> = match r.choice("rule", &[("bonus", true), ("mean", false)])? {
+        true => Box::new(PriorBonus::new(c, r.set("influence", 0.0, 1.0)?)),
+        false => Box::new(PriorMean::new(c, r.set("k", 0.0, 1e9)?)),
+    };
+    let when = r.choice("expand", &[("first", When::FirstVisit), ("second", When::SecondVisit)])?;
+    let from = r.choice("from", &[("child", From::Child), ("leaf", From::Leaf)])?;
+    let expand = Informed::new(net(game, &r.part("model"))?, when, from);
+    assemble(game, r, select, Box::new(expand))
+}
+
+/// The phases that all Monte Carlo searches have in common.
+fn assemble<G: Game>(
+    game: &G,
+    r: &Reading<'_>,
+    select: Box<dyn Select>,
+    expand: Box<dyn Expand<G>>,
+) -> Result<Box<dyn Search<G>>, SpecError> {
     let playout_spec = r.part("playout");
     let p = find(Kind::Playout, &playout_spec, &[])?;
     let playout: Box<dyn Playout<G>> = match playout_spec.name.as_str() {
         "mast" => Box::new(Mast::new(p.set("eps", 0.0, 1.0)?)),
         "decisive" => Box::new(Decisive::default()),
+        "valued" => {
+            let own = p.part("model");
+            let model = if own.name.is_empty() { r.part("model") } else { own };
+            Box::new(Valued {
+                eval: net(game, &model)?,
+                plies: p.set("plies", 0, 10_000)?,
+                weight: p.set("weight", 0.0, 1.0)?,
+            })
+        }
         _ => Box::new(Uniform),
     };
     let backup: Box<dyn Backup> = match r.choice("backup", &[("mean", true), ("unique", false)])? {
@@ -378,6 +451,18 @@ fn mcts<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecEr
     Ok(Box::new(Mcts::new(game, select, expand, playout, backup, options)))
 }
 
+/// The value net of this model.
+fn net<G: Game>(game: &G, model: &Spec) -> Result<Box<dyn Evaluator<G>>, SpecError> {
+    if model.name.is_empty() {
+        return Err(model.error("a net needs model=FILE (`ludex learn` makes one)"));
+    }
+    let loaded = nets::load(&model.name, game.info()).map_err(|e| model.error(e))?;
+    match nets::has_value(loaded.head) {
+        true => Ok(Box::new(NetValue::new(loaded))),
+        false => Err(model.error(format!("the model {} scores moves; here a value net is needed", model.name))),
+    }
+}
+
 fn minimax<G: Game>(game: &G, house: &House<G>, r: &Reading<'_>, seed: u64) -> Result<Box<dyn Search<G>>, SpecError> {
     if !game.info().zero_sum {
         return Err(r.spec.error("minimax needs a two-player zero-sum game; use uct"));
@@ -389,10 +474,21 @@ fn minimax<G: Game>(game: &G, house: &House<G>, r: &Reading<'_>, seed: u64) -> R
         table: r.set("table", 0usize, 1 << 16)?,
         deepening: r.flag("deepening")?,
     };
-    Ok(Box::new(AlphaBeta::new(evaluator(house, &r.part("eval"), seed)?, options)))
+    let model = r.part("model");
+    let eval = match model.name.is_empty() {
+        true => evaluator(game, house, &r.part("eval"), seed)?,
+        false if r.given("eval").is_some() => return Err(model.error("give either eval= or model=, not both")),
+        false => net(game, &model)?,
+    };
+    Ok(Box::new(AlphaBeta::new(eval, options)))
 }
 
-fn evaluator<G: Game>(house: &House<G>, spec: &Spec, seed: u64) -> Result<Box<dyn Evaluator<G>>, SpecError> {
+fn evaluator<G: Game>(
+    game: &G,
+    house: &House<G>,
+    spec: &Spec,
+    seed: u64,
+) -> Result<Box<dyn Evaluator<G>>, SpecError> {
     if let Some(rival) = house.evaluators.iter().find(|r| r.name == spec.name) {
         return (rival.make)(&Reading::new(spec, rival.options.iter().collect())?);
     }
@@ -404,6 +500,7 @@ fn evaluator<G: Game>(house: &House<G>, spec: &Spec, seed: u64) -> Result<Box<dy
             true => Box::new(RandomValue::Hashed(seed)),
             false => Box::new(RandomValue::Fresh(Rng::new(seed))),
         },
+        "net" => net(game, &r.part("model"))?,
         "rollouts" => Box::new(Rollouts { playouts: r.set("n", 1, 1_000_000)?, rng: Rng::new(seed) }),
         _ => Box::new(Zero),
     })

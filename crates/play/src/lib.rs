@@ -16,12 +16,16 @@
 mod agent;
 pub mod arena;
 mod build;
+mod nets;
 mod open;
 mod rivals;
+pub mod selfplay;
 mod signature;
 mod spec;
 pub mod stats;
+pub mod store;
 mod table;
+pub mod tune;
 
 pub use agent::Agent;
 pub use build::{Kind, Opt, PARTS, Part};

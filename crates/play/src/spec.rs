@@ -47,6 +47,12 @@ impl serde::Serialize for Spec {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for Spec {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 impl std::str::FromStr for Spec {
     type Err = SpecError;
 
@@ -70,6 +76,27 @@ impl Spec {
     pub fn with(mut self, key: &str, value: impl fmt::Display) -> Self {
         self.args.push((key.into(), Spec::word(value.to_string())));
         self
+    }
+
+    /// Gives an option, named by its path such as `playout.eps`, this value in place of any it has.
+    pub fn set(&mut self, path: &str, value: impl fmt::Display) {
+        let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+        let found = self.args.iter().position(|(k, _)| k == key);
+        let at = found.unwrap_or_else(|| {
+            self.args.push((key.into(), Spec::word("")));
+            self.args.len() - 1
+        });
+        match rest {
+            Some(rest) => self.args[at].1.set(rest, value),
+            None => self.args[at].1 = Spec::word(value.to_string()),
+        }
+    }
+
+    /// The value of an option, named by its path.
+    pub fn get(&self, path: &str) -> Option<&Spec> {
+        let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+        let value = self.args.iter().find(|(k, _)| k == key).map(|(_, v)| v)?;
+        rest.map_or(Some(value), |rest| value.get(rest))
     }
 
     /// Reads a TOML table with the key `name`; every other key is an option.

@@ -57,6 +57,9 @@ pub trait Position: Send {
     /// The facts that hold.
     fn facts(&self) -> Vec<Fact>;
 
+    /// Replaces `out` by the facts that would hold after a legal move, and tells who would be to move.
+    fn facts_after(&self, m: Move, out: &mut Vec<Fact>) -> Player;
+
     /// The position as one line of text.
     fn text(&self) -> String;
 
@@ -185,6 +188,13 @@ impl<G: Game> Position for Line<G> {
         let mut facts = Vec::new();
         self.game.facts(self.state(), &mut facts);
         facts
+    }
+
+    fn facts_after(&self, m: Move, out: &mut Vec<Fact>) -> Player {
+        let mut s = self.state().clone();
+        self.game.play(&mut s, m);
+        self.game.facts(&s, out);
+        self.game.mover(&s)
     }
 
     fn text(&self) -> String {

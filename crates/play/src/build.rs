@@ -483,12 +483,7 @@ fn minimax<G: Game>(game: &G, house: &House<G>, r: &Reading<'_>, seed: u64) -> R
     Ok(Box::new(AlphaBeta::new(eval, options)))
 }
 
-fn evaluator<G: Game>(
-    game: &G,
-    house: &House<G>,
-    spec: &Spec,
-    seed: u64,
-) -> Result<Box<dyn Evaluator<G>>, SpecError> {
+fn evaluator<G: Game>(game: &G, house: &House<G>, spec: &Spec, seed: u64) -> Result<Box<dyn Evaluator<G>>, SpecError> {
     if let Some(rival) = house.evaluators.iter().find(|r| r.name == spec.name) {
         return (rival.make)(&Reading::new(spec, rival.options.iter().collect())?);
     }

@@ -18,12 +18,14 @@ pub mod arena;
 mod build;
 mod nets;
 mod open;
+pub mod plot;
 mod rivals;
 pub mod selfplay;
 mod signature;
 mod spec;
 pub mod stats;
 pub mod store;
+pub mod systems;
 mod table;
 pub mod tune;
 

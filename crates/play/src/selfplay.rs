@@ -140,13 +140,13 @@ mod tests {
         for seed in 0..10 {
             let mut all = Examples::new(table.info());
             let (result, plies) = play.play(&*table.start(), 3, seed, &mut all);
-            assert_eq!(all.iter().filter(|e| e.source == PLAYED).count() as u32, plies);
+            assert_eq!(all.iter().filter(|e| *e.source == *PLAYED).count() as u32, plies);
             for e in all.iter() {
                 assert_eq!((e.result, e.match_id), (result, 3));
                 let sum: f32 = e.payoffs.as_slice().iter().sum();
                 assert!(sum.abs() < 1e-5);
             }
-            let won: Vec<_> = all.iter().filter(|e| e.source == CHILD && e.payoffs[e.chooser] == 1.0).collect();
+            let won: Vec<_> = all.iter().filter(|e| *e.source == *CHILD && e.payoffs[e.chooser] == 1.0).collect();
             assert!(winner(&result).is_none() || !won.is_empty());
         }
     }

@@ -217,9 +217,7 @@ mod tests {
         let tune = |seed| {
             let mut rng = Rng::new(9);
             let noisy = |v: &Vec<f64>, rng: &mut Rng| -(v[0] - 0.3).abs() + 0.05 * rng.normal();
-            cem()
-                .tune(&axes, seed, |_, all| Ok::<_, ()>(all.iter().map(|v| noisy(v, &mut rng)).collect()))
-                .unwrap()
+            cem().tune(&axes, seed, |_, all| Ok::<_, ()>(all.iter().map(|v| noisy(v, &mut rng)).collect())).unwrap()
         };
         assert!((tune(1).values[0] - 0.3).abs() < 0.1);
         assert_eq!(tune(2), tune(2));

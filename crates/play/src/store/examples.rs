@@ -39,7 +39,7 @@ pub struct Example {
     /// How the match ended.
     pub result: Payoffs,
     /// Where it comes from.
-    pub source: String,
+    pub source: Arc<str>,
 }
 
 /// A table of examples of one game, kept column by column.
@@ -94,10 +94,7 @@ impl Examples {
         self.ply.push(e.ply as i32);
         self.payoffs.extend_from_slice(&e.payoffs.as_slice()[..self.players]);
         self.result.extend_from_slice(&e.result.as_slice()[..self.players]);
-        match self.source.last() {
-            Some(last) if **last == *e.source => self.source.push(last.clone()),
-            _ => self.source.push(e.source.as_str().into()),
-        }
+        self.source.push(e.source.clone());
     }
 
     /// The match from row `from` on ended like this.
@@ -115,9 +112,14 @@ impl Examples {
     /// Row `i`.
     pub fn row(&self, i: usize) -> Example {
         let holds = |f: &u32| self.key(i)[*f as usize / 8] >> (f % 8) & 1 == 1;
+        Example { facts: (0..self.facts as u32).filter(holds).map(Fact).collect(), ..self.brief(i) }
+    }
+
+    /// Row `i` without its facts, which are most of the work.
+    pub fn brief(&self, i: usize) -> Example {
         let players = i * self.players..(i + 1) * self.players;
         Example {
-            facts: (0..self.facts as u32).filter(holds).map(Fact).collect(),
+            facts: Vec::new(),
             mover: Player(self.mover[i] as u8),
             chooser: Player(self.chooser[i] as u8),
             mv: Move(self.mv[i] as u32),
@@ -126,7 +128,7 @@ impl Examples {
             match_id: self.match_id[i] as u32,
             ply: self.ply[i] as u32,
             result: Payoffs::from_slice(&self.result[players]),
-            source: self.source[i].to_string(),
+            source: self.source[i].clone(),
         }
     }
 
@@ -246,7 +248,8 @@ impl Examples {
                     _ => return Err(parquet::errors::ParquetError::General("not a table of examples".into())),
                 }
             }
-            let columns = [&mut all.mover, &mut all.chooser, &mut all.mv, &mut all.visits, &mut all.match_id, &mut all.ply];
+            let columns =
+                [&mut all.mover, &mut all.chooser, &mut all.mv, &mut all.visits, &mut all.match_id, &mut all.ply];
             columns.into_iter().zip(integers).for_each(|(to, from)| to.extend(from));
             for i in 0..rows {
                 (0..all.players).for_each(|p| all.payoffs.push(floats[p][i]));

@@ -267,12 +267,8 @@ impl<'w> Run<'w> {
         }
         let lock = lock(dir)?;
         let path = dir.join(MANIFEST);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(&path)
-            .map_err(failed(path.clone()))?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(failed(path.clone()))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(failed(path.clone()))?;
         let (entries, good) = parse(&bytes);
@@ -291,15 +287,7 @@ impl<'w> Run<'w> {
         let file = File::open(&path).map_err(|e| RunError::File(path, e))?;
         let audit = Audit { wanted, checked: Mutex::default(), wrong: Mutex::default() };
         let (manifest, entries) = (Mutex::new(file), Mutex::new(all));
-        Ok(Run {
-            dir: dir.into(),
-            manifest,
-            entries,
-            threads: threads.max(1),
-            watch,
-            audit: Some(audit),
-            _lock: None,
-        })
+        Ok(Run { dir: dir.into(), manifest, entries, threads: threads.max(1), watch, audit: Some(audit), _lock: None })
     }
 
     /// Where it is.
@@ -329,7 +317,9 @@ impl<'w> Run<'w> {
             lines.sort();
             lines
         };
-        self.audit.as_ref().map_or(Findings::default(), |a| Findings { checked: take(&a.checked), wrong: take(&a.wrong) })
+        self.audit
+            .as_ref()
+            .map_or(Findings::default(), |a| Findings { checked: take(&a.checked), wrong: take(&a.wrong) })
     }
 
     fn entry(&self, part: &str) -> Option<Entry> {
@@ -388,12 +378,8 @@ impl<'w> Run<'w> {
         for i in 0..parts {
             all.push(self.kept(&part_name(stage, i))?);
         }
-        let again = |i: usize| match self.audit.as_ref().map(|a| &a.wanted) {
-            Some(Wanted::All) => true,
-            Some(Wanted::Last) => i + 1 == parts,
-            Some(Wanted::Part(name)) => *name == part_name(stage, i),
-            None => false,
-        };
+        let last_only = self.audit.as_ref().is_some_and(|a| a.wanted == Wanted::Last);
+        let again = |i: usize| self.again(&part_name(stage, i)) && (!last_only || i + 1 == parts);
         let todo: Vec<usize> = (0..parts).filter(|&i| all[i].is_none() || again(i)).collect();
         self.watch.stage(stage, parts, parts - todo.len());
         let next = AtomicUsize::new(0);
@@ -427,13 +413,22 @@ impl<'w> Run<'w> {
         Ok(all.into_iter().map(|part| part.expect("made or kept")).collect())
     }
 
-    /// Makes one part, unless it is there.
-    pub fn one<T: Kept>(&self, name: &str, work: impl Fn() -> T + Sync) -> Result<T, RunError> {
-        Ok(self.stage(name, 1, |_| work())?.remove(0))
+    /// Whether an audit makes this single part again.
+    fn again(&self, part: &str) -> bool {
+        match self.audit.as_ref().map(|a| &a.wanted) {
+            Some(Wanted::All | Wanted::Last) => true,
+            Some(Wanted::Part(p)) => p == part,
+            None => false,
+        }
+    }
+
+    /// A part that stands by itself, if it is finished (and no audit wants it made again).
+    pub fn find<T: Kept>(&self, part: &str) -> Result<Option<T>, RunError> {
+        if self.again(part) { Ok(None) } else { self.kept(part) }
     }
 
     /// Writes and commits a part; an audit compares it instead.
-    fn keep<T: Kept>(&self, part: &str, made: &T) -> Result<(), RunError> {
+    pub fn keep<T: Kept>(&self, part: &str, made: &T) -> Result<(), RunError> {
         let bytes = made.to_bytes();
         let hash = sha256(&bytes);
         if self.compare(part, &hash) {
@@ -460,29 +455,22 @@ impl<'w> Run<'w> {
         true
     }
 
-    /// The model of this name, or the one that `work` makes.
-    pub fn model(&self, name: &str, work: impl FnOnce() -> Result<Model, RunError>) -> Result<Model, RunError> {
+    /// The model of this name, if it is finished (and no audit wants it made again).
+    pub fn find_model(&self, name: &str) -> Result<Option<Model>, RunError> {
+        Ok(self.find(&format!("model/{name}"))?.map(|KeptModel(model)| model))
+    }
+
+    /// Writes and commits a model; an audit compares it instead.
+    pub fn keep_model(&self, name: &str, model: &Model) -> Result<(), RunError> {
         let part = format!("model/{name}");
-        let again = match self.audit.as_ref().map(|a| &a.wanted) {
-            Some(Wanted::All | Wanted::Last) => true,
-            Some(Wanted::Part(p)) => *p == part,
-            None => false,
-        };
-        if let Some(KeptModel(model)) = self.kept(&part)?
-            && !again
-        {
-            return Ok(model);
-        }
-        let model = work()?;
         let bytes = model.to_bytes();
         let hash = sha256(&bytes);
         if self.compare(&part, &hash) {
-            return Ok(model);
+            return Ok(());
         }
         let file = format!("models/{hash}");
         write_whole(&self.dir.join(&file), &bytes)?;
-        self.commit(Entry { part, file, rows: 1, sha256: hash })?;
-        Ok(model)
+        self.commit(Entry { part, file, rows: 1, sha256: hash })
     }
 
     /// Where the model of this name is, if it is finished.

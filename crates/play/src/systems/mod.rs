@@ -39,7 +39,7 @@ pub const SYSTEMS: &[System] = &[System {
     file: include_str!("../../../../systems/uct-ccnn.toml"),
     games: &["othello", "morris"],
     learn: uct_ccnn::learn,
-    reproduce: None,
+    reproduce: Some(uct_ccnn::reproduce),
     check: check::<uct_ccnn::Config>,
 }];
 

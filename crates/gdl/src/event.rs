@@ -189,7 +189,13 @@ fn values_read(net: &Net, tapes: Option<&Tapes>, kept: &[bool], looped: &[bool],
     let evaluated = (0..net.len()).filter(|&n| looped[n] || on_demand[n] && !kept[n]);
     let inputs = evaluated.flat_map(|n| net.inputs(n as Node).iter().copied());
     let mut read = vec![false; net.len()];
-    asked.iter().copied().chain(guards).chain(inputs).chain([net.terminal]).for_each(|l| read[(l >> 1) as usize] = true);
+    asked
+        .iter()
+        .copied()
+        .chain(guards)
+        .chain(inputs)
+        .chain([net.terminal])
+        .for_each(|l| read[(l >> 1) as usize] = true);
     read
 }
 
@@ -233,6 +239,8 @@ pub(crate) struct Machine {
     differ: Vec<u64>,
     /// Edges followed and formulas evaluated, for choosing between evaluators.
     pub cost: u64,
+    /// Gates of loops looked at.
+    pub looked: u64,
 }
 
 impl Machine {
@@ -252,6 +260,7 @@ impl Machine {
             dirty: loops.collect(),
             differ: vec![0; words(net.facts.len())],
             cost: 0,
+            looked: 0,
         };
         machine.settle(net, wiring);
         machine
@@ -396,6 +405,7 @@ impl Machine {
         self.value[range.start as usize..range.end as usize].fill(0);
         loop {
             let mut grown = false;
+            self.looked += range.len() as u64;
             for n in range.clone() {
                 if self.value[n as usize] == 0 && self.evaluate(net, n) {
                     self.value[n as usize] = 1;

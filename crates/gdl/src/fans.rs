@@ -199,8 +199,13 @@ mod tests {
         for (v, bits) in [(0, 1 << 3), (OFF, 1 << 4), (OFF, 1 << 4)] {
             count[0] = v;
             let (mut queue, mut queued) = (vec![0], 1);
-            let counters =
-                Counters { count: &mut count, value: &mut value, leaves: &mut leaves, out: &mut out, queue: &mut queue };
+            let counters = Counters {
+                count: &mut count,
+                value: &mut value,
+                leaves: &mut leaves,
+                out: &mut out,
+                queue: &mut queue,
+            };
             fans.spread(counters, &mut queued, |_| {});
             assert_eq!(out[0], bits);
         }

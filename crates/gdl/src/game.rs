@@ -506,6 +506,10 @@ impl Game for GdlGame {
         s.words[self.init.len()..].iter().any(|&w| w != 0)
     }
 
+    fn open(&self, s: &GdlState) -> GdlState {
+        self.state(self.fact_words(s))
+    }
+
     fn rollouts(&self, s: &GdlState, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
         self.random_playouts(s, n, rng, totals)
     }

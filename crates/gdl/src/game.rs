@@ -45,6 +45,8 @@ pub struct Options {
 pub struct GdlGame {
     info: GameInfo,
     id: u64,
+    /// Who chooses first in a step of simultaneous moves.
+    first: usize,
     pub(crate) engine: Engine,
     pub(crate) names: Names,
     pub(crate) habits: crate::habits::Habits,
@@ -127,6 +129,7 @@ impl GdlGame {
         let mut game = GdlGame {
             info,
             id,
+            first: 0,
             engine,
             names,
             habits: Default::default(),
@@ -151,6 +154,12 @@ impl GdlGame {
     /// How long reading, grounding and wiring took.
     pub fn set_up(&self) -> Duration {
         self.set_up
+    }
+
+    /// Lets this role choose first wherever moves are simultaneous; the others follow in their order. A player that thinks
+    /// about its own choice is the mover then, and nobody has chosen before it.
+    pub fn choose_first(&mut self, role: usize) {
+        self.first = role.min(self.info.roles.len().saturating_sub(1));
     }
 
     /// Whether the interpreter plays, because the rules are too large for a net.
@@ -315,13 +324,15 @@ impl GdlGame {
     /// The next to choose: the first chooser without a choice, and whether it is the last one.
     #[inline]
     fn chooser(&self, s: &GdlState, choosers: u8) -> (usize, bool) {
-        let mut left = choosers;
-        if choosers & (choosers - 1) != 0 {
-            while self.picked(s, left.trailing_zeros() as usize).is_some() && left & (left - 1) != 0 {
-                left &= left - 1;
-            }
-        }
-        (left.trailing_zeros() as usize, left & (left - 1) == 0)
+        let alone = choosers & (choosers - 1) == 0;
+        if alone { (choosers.trailing_zeros() as usize, true) } else { self.next_of_several(s, choosers) }
+    }
+
+    fn next_of_several(&self, s: &GdlState, choosers: u8) -> (usize, bool) {
+        let open = |r: &usize| choosers >> r & 1 == 1 && self.picked(s, *r).is_none();
+        let mut left = std::iter::once(self.first).chain((0..self.info.roles.len()).filter(|&r| r != self.first));
+        let next = left.by_ref().find(open);
+        (next.unwrap_or(choosers.trailing_zeros() as usize), !left.any(|r| open(&r)))
     }
 
     #[inline]

@@ -22,7 +22,7 @@ use crate::kif::{self, Expr, ExprKind};
 use crate::net::{self, Net};
 use crate::places;
 use crate::restrict::restrict;
-use crate::sheet::{DOES, GOAL, Reading, Sheet, TRUE};
+use crate::sheet::{DOES, GOAL, Reading, Sheet, TRUE, statements};
 use crate::strata::Strata;
 use crate::terms::{Term, natural_order};
 use ludex_core::{Fact, Game, GameInfo, MAX_PLAYERS, Move, Payoffs, Player, Rng, TextError, mix, rules_hash};
@@ -437,11 +437,11 @@ pub(crate) fn write_expr(e: &Expr) -> String {
     }
 }
 
-/// A hash of what is written, comments and layout aside.
+/// A hash of what is written, comments and layout aside, and whether it comes as one list.
 fn hash_text(text: &str, reading: Reading) -> u64 {
     let mut hash = (reading == Reading::Lenient) as u64;
-    for e in kif::read(text).unwrap_or_default() {
-        for chunk in write_expr(&e).as_bytes().chunks(8) {
+    for e in statements(&kif::read(text).unwrap_or_default()) {
+        for chunk in write_expr(e).as_bytes().chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             hash = mix(hash ^ u64::from_le_bytes(word));

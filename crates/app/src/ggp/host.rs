@@ -460,7 +460,7 @@ impl Line {
         } else {
             // A round in which everybody has had every role once.
             let rounds: Vec<f64> = goals
-                .chunks(if args.matches as usize % roles == 0 { roles } else { 1 })
+                .chunks(if (args.matches as usize).is_multiple_of(roles) { roles } else { 1 })
                 .map(|g| mean(g) / 100.0)
                 .collect();
             (mean(&goals) / 100.0, bootstrap_interval(&rounds, LEVEL, 2_000, &mut Rng::new(args.seed)), None)

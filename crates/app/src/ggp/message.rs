@@ -147,7 +147,7 @@ fn read(text: &str) -> Result<(Vec<Term<'_>>, bool), String> {
             }
             _ => {
                 let infix = frame.infix;
-                let plain = |c: char| !c.is_whitespace() && !"();".contains(c) && !(infix && "[],".contains(c));
+                let plain = |c: char| !(c.is_whitespace() || "();".contains(c) || infix && "[],".contains(c));
                 let mut end = at + c.len_utf8();
                 while let Some((i, c)) = chars.next_if(|&(_, c)| plain(c)) {
                     end = i + c.len_utf8();

@@ -3,8 +3,8 @@
 //! It owns all that is slow. Whoever talks to the host only waits for it, with a deadline, and has a legal move to fall back
 //! on: a mind that has caught up with the match names one ([`Progress::standby`]) before it begins to think.
 //!
-//! A match may have two minds. The first reads the rules with the usual budget. If that takes more than half of the start
-//! clock, a second one, the *stopgap*, interprets them with hardly any preparation and plays until the first is ready.
+//! A match may have two minds. The first reads the rules with the usual budget. If that takes more than a quarter of the
+//! start clock, a second one, the *stopgap*, interprets them with hardly any preparation and plays until the first is ready.
 
 use super::note;
 use ludex_core::{Game, Limit, Move, Player, Rng};
@@ -298,6 +298,8 @@ fn live(task: Task, reader: Reader, progress: &Progress, orders: &Receiver<Order
     progress.set(|s| s.ready = true);
     while let Ok(order) = orders.recv() {
         match order {
+            // The host has moved on meanwhile: there is no use in an answer.
+            Order::Turn(turn) if turn.stop.load(Ordering::Relaxed) => seat.catch_up(),
             Order::Turn(turn) => seat.turn(turn, progress),
             Order::Finish => {
                 seat.catch_up();

@@ -260,7 +260,7 @@ impl Player {
             state.running = Some(Match { task: task.clone(), play, mind, stopgap, thinking, expires });
             (progress, task)
         };
-        if !progress.wait(arrived + think / 2, |s| s.game.is_some()) && !task.stop.load(Ordering::Relaxed) {
+        if !progress.wait(arrived + think / 4, |s| s.game.is_some()) && !task.stop.load(Ordering::Relaxed) {
             // Reading the rules takes long, or failed: something must be able to play.
             let stopgap = Mind::begin(task.clone(), Reader::Stopgap);
             let mut state = lock(&self.state);

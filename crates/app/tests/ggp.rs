@@ -233,7 +233,7 @@ fn answers_come_before_90_percent_of_the_clock_while_all_cores_are_busy() {
     let games = ["breakthrough", "othello"];
     let slowest: Vec<f64> = std::thread::scope(|scope| {
         let play = |name: &'static str| {
-            let player = Running::player("uct(solver=on)");
+            let player = Running::player("uct(c=0.7, solver=on, reuse=on)");
             let sheet = rules(name);
             let (mut slowest, mut asked, mut matches) = (0.0f64, 0, 0);
             while asked < turns.div_ceil(games.len()) {

@@ -7,7 +7,7 @@
 //! start clock, a second one, the *stopgap*, interprets them with hardly any preparation and plays until the first is ready.
 
 use super::note;
-use ludex_core::{Game, Limit, Move, Player, Rng};
+use ludex_core::{Choice, Game, Limit, Move, Player, Rng};
 use ludex_gdl::{Budget, ErrorKind, GdlGame, GdlState, Options, Reading};
 use ludex_play::{Agent, Line, Spec, Table};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,7 +50,7 @@ impl Prepare for AtOnce {
 }
 
 /// What is played where the agent that was asked for does not fit the game.
-pub const PLAIN: &str = "uct(solver=on)";
+pub const PLAIN: &str = "uct(c=0.7, solver=on, reuse=on)";
 
 /// A move is wanted.
 pub struct Turn {
@@ -60,6 +60,17 @@ pub struct Turn {
     pub stop: Arc<AtomicBool>,
     /// Where the move goes.
     pub reply: Sender<String>,
+    /// Whether to go on thinking while others have the move.
+    pub ponder: Option<Ponder>,
+}
+
+/// Thinking for the next turn, until the next message raises the flag.
+#[derive(Clone)]
+pub struct Ponder {
+    /// Nobody else thinks longer than this.
+    pub until: Instant,
+    /// Raised to end it at once.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What a mind is told.
@@ -426,16 +437,20 @@ impl<'a> Seat<'a> {
         let legal = self.game.legal_moves(&self.state, self.role);
         let standby = self.rng.pick(&legal).map_or("noop".into(), |&m| self.game.move_name(m));
         progress.set(|s| s.standby = Some((self.seen, standby.clone())));
-        if legal.len() < 2 || self.game.outcome(&self.state).is_some() {
+        let over = self.game.outcome(&self.state).is_some();
+        if legal.len() < 2 || over {
             let _ = turn.reply.send(standby);
+            if let Some(Ponder { until, stop }) = turn.ponder.filter(|_| !over)
+                && self.think(until, stop).is_none()
+            {
+                self.give_up("the agent failed");
+            }
             return;
         }
         let begun = Instant::now();
-        let time = turn.until.saturating_duration_since(begun).max(Duration::from_millis(1));
-        let limit = Limit { time: Some(time), stop: Some(turn.stop.clone()), ..self.task.limit.clone() };
-        let chosen = catch_unwind(AssertUnwindSafe(|| self.agent.choose(&limit)));
+        let chosen = self.think(turn.until, turn.stop);
         let text = match chosen {
-            Ok(choice) if legal.contains(&choice.mv) => {
+            Some(choice) if legal.contains(&choice.mv) => {
                 let name = self.game.move_name(choice.mv);
                 let mine = choice.value[Player(self.role as u8)];
                 let spent = begun.elapsed().as_secs_f64();
@@ -446,15 +461,22 @@ impl<'a> Seat<'a> {
                 );
                 name
             }
-            Ok(_) => {
+            Some(_) => {
                 self.give_up("the agent chose a move that is not legal");
                 standby
             }
-            Err(_) => {
+            None => {
                 self.give_up("the agent failed");
                 standby
             }
         };
         let _ = turn.reply.send(text);
+    }
+
+    /// Lets the agent choose; none if it fails.
+    fn think(&mut self, until: Instant, stop: Arc<AtomicBool>) -> Option<Choice> {
+        let time = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let limit = Limit { time: Some(time), stop: Some(stop), ..self.task.limit.clone() };
+        catch_unwind(AssertUnwindSafe(|| self.agent.choose(&limit))).ok()
     }
 }

@@ -6,7 +6,7 @@
 //! have been played. A joint move that the rules do not allow is ignored, so that no stray message can lose the match.
 
 use super::message::{Message, Style};
-use super::mind::{AtOnce, Mind, Order, PLAIN, Prepare, Reader, Shelf, Task, Turn, find_move, lock};
+use super::mind::{AtOnce, Mind, Order, PLAIN, Ponder, Prepare, Reader, Shelf, Task, Turn, find_move, lock};
 use super::{http, note};
 use crate::verbs::say;
 use crate::{Usage, spec};
@@ -41,9 +41,12 @@ pub struct Args {
     /// The name to give to hosts
     #[arg(long, default_value = "ludex")]
     name: String,
-    /// Milliseconds of every clock that are kept back for the way to the host; at least 15 % are
+    /// Milliseconds of every clock that are kept back for the way to the host; at least 15 % always are
     #[arg(long, value_name = "MS", default_value_t = 400)]
     margin: u64,
+    /// Think in the others' time too; worth it for agents that keep their tree (reuse=on)
+    #[arg(long)]
+    ponder: bool,
     /// Everything random comes from here (time limits apart)
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -65,6 +68,7 @@ impl Args {
             limit: counts(&spec),
             prepare: Arc::new(AtOnce(spec)),
             margin: Duration::from_millis(self.margin),
+            ponder: self.ponder,
             seed: self.seed,
         });
         http::serve(&listener, move |request, arrived| player.answer(&request.message, arrived));
@@ -103,6 +107,8 @@ pub struct Settings {
     pub limit: Limit,
     /// What is kept back of every clock.
     pub margin: Duration,
+    /// Whether to think in the others' time.
+    pub ponder: bool,
     /// Everything random comes from here.
     pub seed: u64,
 }
@@ -129,6 +135,8 @@ struct Match {
     stopgap: Option<Mind>,
     /// The stop flags of turns that may still be thought about.
     thinking: Vec<Arc<AtomicBool>>,
+    /// The stop flag of thinking in the others' time.
+    pondering: Arc<AtomicBool>,
     /// When the host is given up if it stays silent.
     expires: Instant,
 }
@@ -136,6 +144,7 @@ struct Match {
 impl Drop for Match {
     fn drop(&mut self) {
         self.hush();
+        self.pondering.store(true, Ordering::Relaxed);
         self.task.stop.store(true, Ordering::Relaxed);
     }
 }
@@ -162,10 +171,12 @@ impl Match {
     }
 }
 
-/// How long to think, and when to answer at the very latest, after a message with this clock.
+/// How long to think, and when to answer at the very latest, after a message with this clock: at most 88 % of it, with time
+/// between the two, because on a busy machine a thread may end its thinking late.
 fn deadlines(clock: Duration, margin: Duration) -> (Duration, Duration) {
-    let think = clock.mul_f64(0.85).min(clock.saturating_sub(margin));
-    let latest = (think + Duration::from_millis(100) + clock.mul_f64(0.03)).min(clock.mul_f64(0.89)).max(think);
+    const SLACK: Duration = Duration::from_millis(150);
+    let latest = clock.mul_f64(0.88).min(clock.saturating_sub(margin / 2));
+    let think = clock.mul_f64(0.85).min(clock.saturating_sub(margin)).min(latest.saturating_sub(SLACK));
     (think, latest)
 }
 
@@ -256,8 +267,8 @@ impl Player {
             let mind = Mind::begin(task.clone(), Reader::Full);
             let progress = mind.progress.clone();
             let expires = arrived + start + patience(play);
-            let (stopgap, thinking) = (None, Vec::new());
-            state.running = Some(Match { task: task.clone(), play, mind, stopgap, thinking, expires });
+            let (stopgap, thinking, pondering) = (None, Vec::new(), Arc::default());
+            state.running = Some(Match { task: task.clone(), play, mind, stopgap, thinking, pondering, expires });
             (progress, task)
         };
         if !progress.wait(arrived + think / 4, |s| s.game.is_some()) && !task.stop.load(Ordering::Relaxed) {
@@ -289,12 +300,16 @@ impl Player {
             }
             running.expires = arrived + running.play + patience(running.play);
             running.thinking.push(stop.clone());
-            let turn = Turn { until: arrived + think, stop: stop.clone(), reply };
+            running.pondering.store(true, Ordering::Relaxed);
+            running.pondering = Arc::default();
+            let until = arrived + running.play;
+            let ponder = self.settings.ponder.then(|| Ponder { until, stop: running.pondering.clone() });
+            let turn = Turn { until: arrived + think, stop: stop.clone(), reply, ponder };
             let opened = running.mind.progress.stage().ready;
             if opened {
                 running.stopgap = None;
             } else if let Some(stopgap) = &running.stopgap {
-                stopgap.tell(Order::Turn(Turn { stop: stop.clone(), reply: turn.reply.clone(), ..turn }));
+                stopgap.tell(Order::Turn(Turn { stop: stop.clone(), reply: turn.reply.clone(), ponder: None, ..turn }));
             }
             running.mind.tell(Order::Turn(turn));
             arrived + latest
@@ -367,6 +382,7 @@ mod tests {
             limit: counts(&spec),
             prepare: Arc::new(AtOnce(spec)),
             margin: Duration::from_millis(400),
+            ponder: false,
             seed: 1,
         })
     }
@@ -464,7 +480,21 @@ mod tests {
         assert_eq!(ask(&p, "(play m (up))"), "up");
     }
 
-    /// Sleeps until it is called off, or chooses nonsense: agents that a match must survive.
+    #[test]
+    fn thinking_in_the_others_time_ends_with_the_next_message() {
+        let p = Player::new(Settings { ponder: true, limit: Limit::default(), ..player(PLAIN).settings });
+        assert_eq!(ask(&p, &start("m", "o", TICTACTOE, 2)), "READY");
+        let begun = Instant::now();
+        assert_eq!(ask(&p, "(play m nil)"), "noop");
+        assert!(begun.elapsed() < Duration::from_millis(500));
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(ask(&p, "(play m ((mark 2 2) noop))").starts_with("(mark "));
+        let begun = Instant::now();
+        assert_eq!(ask(&p, "(stop m (noop (mark 1 1)))"), "done");
+        assert!(begun.elapsed() < Duration::from_millis(500));
+    }
+
+    /// Makes an agent that fails whenever it is asked: a match must survive it.
     struct Broken;
 
     impl Prepare for Broken {
@@ -495,7 +525,7 @@ mod tests {
     fn clocks_are_kept_with_a_margin() {
         for clock in [0.0, 0.5, 1.0, 2.0, 3.0, 10.0, 60.0, 600.0] {
             let (think, latest) = deadlines(seconds(clock), Duration::from_millis(400));
-            assert!(think <= latest && latest.as_secs_f64() <= 0.89 * clock + 1e-9, "{clock}: {think:?} {latest:?}");
+            assert!(think <= latest && latest.as_secs_f64() <= 0.88 * clock + 1e-9, "{clock}: {think:?} {latest:?}");
         }
     }
 }

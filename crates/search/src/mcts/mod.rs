@@ -346,12 +346,12 @@ impl<G: Game> Mcts<G> {
 
 impl<G: Game> Search<G> for Mcts<G> {
     fn search(&mut self, game: &G, s: &G::State, limit: &Limit, rng: &mut Rng) -> Choice {
-        self.prepare(game, s);
         let limit = limit.or(&Limit::simulations(DEFAULT));
+        let mut clock = Clock::start(&limit);
+        self.prepare(game, s);
         let most = |n: Option<u64>| n.unwrap_or(u64::MAX);
         let (most_simulations, most_visits) = (most(limit.simulations), most(limit.visits));
         let most_nodes = most(limit.expansions).saturating_add(self.tree.len() as u64);
-        let mut clock = Clock::start(&limit);
         let (mut simulations, mut visits, mut depth) = (0, 0, 0);
         while simulations < most_simulations
             && visits < most_visits

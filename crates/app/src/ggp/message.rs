@@ -82,8 +82,8 @@ impl Style {
 /// Deeper nesting than any rulesheet may have.
 const DEEPEST: usize = 220;
 
-/// The longest clock that is believed: some eleven days.
-const LONGEST_CLOCK: f64 = 1e6;
+/// The longest clock that is believed: a day.
+const LONGEST_CLOCK: f64 = 86_400.0;
 
 /// A name, or a list with the place where its text stands.
 #[derive(Debug)]

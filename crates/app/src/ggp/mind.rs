@@ -309,8 +309,6 @@ fn live(task: Task, reader: Reader, progress: &Progress, orders: &Receiver<Order
     progress.set(|s| s.ready = true);
     while let Ok(order) = orders.recv() {
         match order {
-            // The host has moved on meanwhile: there is no use in an answer.
-            Order::Turn(turn) if turn.stop.load(Ordering::Relaxed) => seat.catch_up(),
             Order::Turn(turn) => seat.turn(turn, progress),
             Order::Finish => {
                 seat.catch_up();
@@ -320,8 +318,9 @@ fn live(task: Task, reader: Reader, progress: &Progress, orders: &Receiver<Order
             }
         }
     }
-    let Seat { game, agent, .. } = seat;
-    drop((agent, table));
+    // The shelf can give a role the first choice only if nobody else has the game.
+    let Seat { game, agent, plain, .. } = seat;
+    drop((agent, plain, table));
     progress.set(|s| s.game = None);
     if reader == Reader::Full {
         task.shelf.put(task.rules, game);
@@ -438,6 +437,11 @@ impl<'a> Seat<'a> {
         let standby = self.rng.pick(&legal).map_or("noop".into(), |&m| self.game.move_name(m));
         progress.set(|s| s.standby = Some((self.seen, standby.clone())));
         let over = self.game.outcome(&self.state).is_some();
+        if turn.stop.load(Ordering::Relaxed) {
+            // The host has moved on meanwhile: any answer will do.
+            let _ = turn.reply.send(standby);
+            return;
+        }
         if legal.len() < 2 || over {
             let _ = turn.reply.send(standby);
             if let Some(Ponder { until, stop }) = turn.ponder.filter(|_| !over)

@@ -299,16 +299,21 @@ impl Player {
                 lock(&running.task.ledger).push(joint);
             }
             running.expires = arrived + running.play + patience(running.play);
+            running.thinking.retain(|stop| !stop.load(Ordering::Relaxed));
             running.thinking.push(stop.clone());
             running.pondering.store(true, Ordering::Relaxed);
             running.pondering = Arc::default();
             let until = arrived + running.play;
             let ponder = self.settings.ponder.then(|| Ponder { until, stop: running.pondering.clone() });
             let turn = Turn { until: arrived + think, stop: stop.clone(), reply, ponder };
-            let opened = running.mind.progress.stage().ready;
-            if opened {
+            let stage = running.mind.progress.stage();
+            if stage.ended && running.stopgap.is_none() {
+                note(id, "the first mind has ended; another takes over");
+                running.stopgap = Some(Mind::begin(running.task.clone(), Reader::Stopgap));
+            } else if stage.ready && !stage.ended {
                 running.stopgap = None;
-            } else if let Some(stopgap) = &running.stopgap {
+            }
+            if let Some(stopgap) = &running.stopgap {
                 stopgap.tell(Order::Turn(Turn { stop: stop.clone(), reply: turn.reply.clone(), ponder: None, ..turn }));
             }
             running.mind.tell(Order::Turn(turn));

@@ -240,7 +240,7 @@ fn answers_come_before_90_percent_of_the_clock_while_all_cores_are_busy() {
                 matches += 1;
                 let mut table = Table::new(&sheet);
                 assert_eq!(
-                    player.post(&format!("(start m.{matches} {} ({sheet}\n) 2 1)", table.game.info().roles[0])),
+                    player.post(&format!("(start m.{matches} {} ({sheet}\n) 30 1)", table.game.info().roles[0])),
                     "ready"
                 );
                 while !table.over() && asked < turns.div_ceil(games.len()) {

@@ -328,9 +328,14 @@ impl GdlGame {
         if alone { (choosers.trailing_zeros() as usize, true) } else { self.next_of_several(s, choosers) }
     }
 
+    /// The roles in the order in which they choose.
+    fn order(&self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.first).chain((0..self.info.roles.len()).filter(|&r| r != self.first))
+    }
+
     fn next_of_several(&self, s: &GdlState, choosers: u8) -> (usize, bool) {
         let open = |r: &usize| choosers >> r & 1 == 1 && self.picked(s, *r).is_none();
-        let mut left = std::iter::once(self.first).chain((0..self.info.roles.len()).filter(|&r| r != self.first));
+        let mut left = self.order();
         let next = left.by_ref().find(open);
         (next.unwrap_or(choosers.trailing_zeros() as usize), !left.any(|r| open(&r)))
     }
@@ -552,7 +557,7 @@ impl Game for GdlGame {
         }
         if self.hidden(s) {
             words.push("|");
-            for r in 0..self.info.roles.len() {
+            for r in self.order() {
                 if let Some(m) = self.picked(s, r) {
                     words.extend([self.info.roles[r].as_str(), self.names.moves[m as usize].as_str()]);
                 }

@@ -1,7 +1,7 @@
 //! A mind: one thread that reads the rules of a match, follows it, and chooses moves when asked.
 //!
 //! It owns all that is slow. Whoever talks to the host only waits for it, with a deadline, and has a legal move to fall back
-//! on: a mind that has caught up with the match names one ([`Progress::standby`]) before it begins to think.
+//! on: a mind that has caught up with the match names one ([`Stage::standby`]) before it begins to think.
 //!
 //! A match may have two minds. The first reads the rules with the usual budget. If that takes more than a quarter of the
 //! start clock, a second one, the *stopgap*, interprets them with hardly any preparation and plays until the first is ready.

@@ -353,12 +353,12 @@ impl<G: Game> Search<G> for Mcts<G> {
         // What the mover must not see is not looked at: the search begins where everybody knew everything.
         let open = game.hidden(s).then(|| game.open(s)).filter(|open| !game.hidden(open));
         let start = open.as_ref().unwrap_or(s);
-        self.prepare(game, start);
         let limit = limit.or(&Limit::simulations(DEFAULT));
+        let mut clock = Clock::start(&limit);
+        self.prepare(game, start);
         let most = |n: Option<u64>| n.unwrap_or(u64::MAX);
         let (most_simulations, most_visits) = (most(limit.simulations), most(limit.visits));
         let most_nodes = most(limit.expansions).saturating_add(self.tree.len() as u64);
-        let mut clock = Clock::start(&limit);
         let (mut simulations, mut visits, mut depth) = (0, 0, 0);
         while simulations < most_simulations
             && visits < most_visits

@@ -128,6 +128,11 @@ impl<G: Game, W: Watch<G>> AlphaBeta<G, W> {
         let table = Table::new(options.table);
         AlphaBeta { watch, eval, options, table, killers: Vec::new(), history: Vec::new(), stack: Vec::new() }
     }
+
+    /// The evaluator at the leaves.
+    pub fn eval(&mut self) -> &mut dyn Evaluator<G> {
+        &mut *self.eval
+    }
 }
 
 /// The value of an outcome `ply` plies below the root, for a player who gets `payoff`.

@@ -7,9 +7,9 @@ use crate::agent::{Agent, Searcher};
 use crate::nets::{self, NetValue};
 use crate::spec::{Spec, SpecError, near};
 use ludex_core::{Evaluator, Game, Limit, Rng, Search};
+use ludex_search::Watch;
 use ludex_search::alphabeta::{self, AlphaBeta, Order, Ties};
 use ludex_search::eval::{RandomValue, Rollouts, Zero};
-use ludex_search::Watch;
 use ludex_search::mcts::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -187,11 +187,14 @@ pub const PARTS: &[Part] = &[
         kind: Kind::Evaluator,
         name: "random",
         about: "random values",
-        options: &[&[opt(
-            "by",
-            "hash",
-            "hash: the same state always gets the same value | call: a fresh value each time | net: a net that never learned",
-        ), opt("hidden", "100", "net: hidden units")]],
+        options: &[&[
+            opt(
+                "by",
+                "hash",
+                "hash: the same state always gets the same value | call: a fresh value each time | net: a net that never learned",
+            ),
+            opt("hidden", "100", "net: hidden units"),
+        ]],
     },
     Part {
         kind: Kind::Evaluator,

@@ -96,8 +96,8 @@ const TABLE_2: [Row; 10] = [
     (600, [36, 3, 61]),
 ];
 
-/// Table 2: heuristics made by hand.
-const TABLE_2_HAND: [(&str, [u32; 3]); 2] = [("piece-advantage", [53, 3, 44]), ("positional", [26, 2, 72])];
+/// Table 2: heuristics made by hand; the paper calls `pieces` piece-advantage.
+const TABLE_2_HAND: [(&str, [u32; 3]); 2] = [("pieces", [53, 3, 44]), ("positional", [26, 2, 72])];
 
 /// What one budget gave.
 struct Budget {

@@ -32,7 +32,7 @@ pub mod tune;
 
 pub use agent::Agent;
 pub use build::{Kind, Opt, PARTS, Part};
-pub use open::{GAMES, Listing, OpenError, open};
+pub use open::{GAMES, Listing, OpenError, open, table};
 pub use signature::signature;
 pub use spec::{Spec, SpecError};
 pub use table::{Line, Position, Table};

@@ -8,6 +8,10 @@
 //! Values are stored for every player. The net speaks for player 0, or for the player to move if roles are mirrored, so that
 //! games in which a player moves twice in a row need nothing special.
 
+mod tables;
+
+pub use tables::{Reproduce, reproduce};
+
 use super::measure::{Measure, simulations};
 use super::{Job, Report};
 use crate::plot::{Frame, Series, svg};
@@ -37,6 +41,8 @@ pub struct Config {
     pub play: Play,
     /// What is measured.
     pub measure: Measure,
+    /// The paper's experiments.
+    pub reproduce: Reproduce,
 }
 
 /// The exploration constant, by the cross-entropy method.

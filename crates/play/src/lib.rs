@@ -25,6 +25,7 @@ mod signature;
 mod spec;
 pub mod stats;
 pub mod store;
+pub mod study;
 pub mod systems;
 mod table;
 pub mod tune;

@@ -6,6 +6,7 @@
 
 pub mod exhibit;
 mod measure;
+pub mod nhb;
 mod report;
 pub mod uct_ccnn;
 
@@ -33,15 +34,26 @@ pub struct System {
 }
 
 /// All systems.
-pub const SYSTEMS: &[System] = &[System {
-    name: "uct-ccnn",
-    about: "UCT self-play, a cascade-correlation value net, NeuralMCTS and NeuralMinimax",
-    file: include_str!("../../../../systems/uct-ccnn.toml"),
-    games: &["othello", "morris"],
-    learn: uct_ccnn::learn,
-    reproduce: Some(uct_ccnn::reproduce),
-    check: check::<uct_ccnn::Config>,
-}];
+pub const SYSTEMS: &[System] = &[
+    System {
+        name: "uct-ccnn",
+        about: "UCT self-play, a cascade-correlation value net, NeuralMCTS and NeuralMinimax",
+        file: include_str!("../../../../systems/uct-ccnn.toml"),
+        games: &["othello", "morris"],
+        learn: uct_ccnn::learn,
+        reproduce: Some(uct_ccnn::reproduce),
+        check: check::<uct_ccnn::Config>,
+    },
+    System {
+        name: "nhb",
+        about: "alpha-beta that learns its heuristic online: proven values, an extreme learning machine",
+        file: include_str!("../../../../systems/nhb.toml"),
+        games: &["connect4", "othello"],
+        learn: nhb::learn,
+        reproduce: Some(nhb::reproduce),
+        check: check::<nhb::Config>,
+    },
+];
 
 /// The presets, from the shortest to the longest.
 pub const PRESETS: [&str; 5] = ["tick", "smoke", "quick", "hour", "paper"];

@@ -298,5 +298,5 @@ fn what_was_learned_plays_and_is_listed() {
     assert!(shown.contains("### Table 6"), "{shown}");
     let json = ludex(&["reproduce", "uct-ccnn", "--game", "tictactoe", "--preset", "tick", "--seeds", "2", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["games"][0]["exhibits"].as_array().unwrap().len(), 5);
+    assert_eq!(json["games"][0]["exhibits"].as_array().unwrap().len(), 6);
 }

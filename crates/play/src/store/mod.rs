@@ -236,6 +236,25 @@ pub fn last_model(dir: &Path) -> Result<PathBuf, RunError> {
     }
 }
 
+/// Begins a run with finished stages of another, which must be made from the same options: the files are copied and committed
+/// again, and the checksums are looked at when they are used. Nothing happens if the run exists.
+pub fn branch(from: &Path, to: &Path, config_text: &str, stages: &[&str]) -> Result<(), RunError> {
+    if to.join(CONFIG).exists() {
+        return Ok(());
+    }
+    let run = Run::open(to, config_text, false, 1, &Unwatched)?;
+    for entry in entries(from)? {
+        let stage = entry.part.split('/').next().unwrap_or_default();
+        if stages.contains(&stage) {
+            let (source, copy) = (from.join(&entry.file), to.join(&entry.file));
+            let bytes = fs::read(&source).map_err(|e| RunError::File(source, e))?;
+            write_whole(&copy, &bytes)?;
+            run.commit(entry)?;
+        }
+    }
+    Ok(())
+}
+
 /// Whole lines that make sense, up to the first that does not, and how many bytes they are.
 fn parse(bytes: &[u8]) -> (BTreeMap<String, Entry>, usize) {
     let (mut entries, mut good) = (BTreeMap::new(), 0);

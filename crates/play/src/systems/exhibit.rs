@@ -73,6 +73,20 @@ impl Experiment<'_> {
         learn(self.table, &run, &plan)
     }
 
+    /// Learns from the examples of a run that [`Experiment::learn`] made, with other settings of what comes after `stages`.
+    pub fn learn_again(
+        &self,
+        (from, label): (&str, &str),
+        seed: u64,
+        stages: &[&str],
+        own: &[String],
+    ) -> Result<Report, RunError> {
+        let plan = self.plan(seed, own)?;
+        let [from, to] = [from, label].map(|l| self.dir.join(format!("{l}-seed{seed}")));
+        crate::store::branch(&from, &to, &plan.to_toml(), stages)?;
+        self.learn(label, seed, own)
+    }
+
     /// The run in which matches between what was learned are kept.
     pub fn arena(&self) -> Result<Run<'_>, RunError> {
         let mut plan = self.plan(0, &[])?;

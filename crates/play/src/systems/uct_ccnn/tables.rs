@@ -149,6 +149,9 @@ pub fn reproduce(experiment: &Experiment<'_>) -> Result<Vec<Exhibit>, RunError> 
     if experiment.wants("Table 6") {
         all.push(table6(experiment, &config, &budgets, paper, c)?);
     }
+    if experiment.wants("Choices") {
+        all.push(choices(experiment, &config, &budgets, c)?);
+    }
     if experiment.wants("Budgets") {
         all.push(between_budgets(experiment, &config, &budgets)?);
     }
@@ -335,6 +338,62 @@ fn table6(
         "{} games a seed from random openings of {} plies with both colours; intervals over seeds first, pairs second",
         r.mcts_games, r.opening_plies
     ));
+    Ok(e)
+}
+
+/// What filtering and training are worth: from the same matches, NeuralMCTS as printed with nets that learned differently.
+fn choices(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget], c: f64) -> Result<Exhibit, RunError> {
+    let r = &config.reproduce;
+    let arena = experiment.arena()?;
+    let paper = [
+        "filter.draws=drop",
+        "filter.duplicates=most_visits",
+        "train.split=example",
+        "train.objective=cascade2",
+        "train.output=rprop",
+    ];
+    let variants: [(&str, &[&str]); 4] = [
+        ("paper", &paper),
+        ("paper-draws", &[&["filter.draws=keep"], &paper[1..]].concat()),
+        ("all-examples", &["filter.matches=all"]),
+        ("mover", &["train.view=mover"]),
+    ];
+    let sims = (r.mcts_sims / 5).max(1);
+    let title = format!("what filtering and training are worth: NeuralMCTS as printed against UCT, {sims} simulations");
+    let mut e =
+        Exhibit::new("Choices", title, &["net", "examples", "neurons", "test MSE", "wins / draws / losses", "score"]);
+    let base = &budgets[1].reports[0];
+    let mut nets = vec![("ours".to_string(), base.clone())];
+    for (name, settings) in variants {
+        let fixed = ["measure.games=0".to_string(), "tune.iterations=0".to_string()].into_iter();
+        let fixed = fixed.chain([format!("generate.c={c}"), format!("generate.sims={}", figure(base, "/sims"))]);
+        let own: Vec<String> = fixed.chain(settings.iter().map(|s| s.to_string())).collect();
+        let stages = ["start", "states", "random"];
+        match experiment.learn_again(("large", name), base.seed, &stages, &own) {
+            Ok(report) => nets.push((settings.join(", "), report)),
+            // A game whose roles are not alike has no view of the mover.
+            Err(RunError::Config(_)) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    let uct: Spec = format!("uct(c={c}, form=kocsis, reward=signed, sims={sims})").parse().expect("a sound spec");
+    for (i, (name, report)) in nets.iter().enumerate() {
+        let mut agent = composed(&config.play.literal, c, &model_dir(report));
+        agent.set("sims", sims);
+        let openings = Openings::Random(r.opening_plies);
+        let duel = experiment.duel(&arena, &format!("choices-{i}"), [&agent, &uct], r.mcts_games, openings, 13)?;
+        let a = &duel.anchor;
+        e.row([
+            name.clone(),
+            figure(report, "/examples").to_string(),
+            figure(report, "/units").to_string(),
+            format!("{:.6}", figure(report, "/metrics/test_mse")),
+            shown(&a.wdl),
+            percent(a.score, a.interval),
+        ]);
+    }
+    e.notes
+        .push(format!("seed {}, large budget; test errors are of different sets where the filter differs", base.seed));
     Ok(e)
 }
 

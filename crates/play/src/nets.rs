@@ -16,10 +16,13 @@ pub(crate) struct Loaded {
 /// What identifies a file's content well enough to use it again without reading.
 type Stamp = (u64, Option<SystemTime>, u64);
 
+/// Models that were read, by file.
+type Known = HashMap<PathBuf, (Stamp, Arc<Loaded>)>;
+
 /// Reads the model at a path, which may be that of a run: then its last model. A model that many agents of a contest use is
 /// read once.
 pub(crate) fn load(path: &str, info: &GameInfo) -> Result<Arc<Loaded>, String> {
-    static CACHE: OnceLock<Mutex<HashMap<PathBuf, (Stamp, Arc<Loaded>)>>> = OnceLock::new();
+    static CACHE: OnceLock<Mutex<Known>> = OnceLock::new();
     let mut file = PathBuf::from(path);
     if file.is_dir() {
         file = crate::store::last_model(&file).map_err(|e| format!("{path}: {e}"))?;
@@ -28,9 +31,7 @@ pub(crate) fn load(path: &str, info: &GameInfo) -> Result<Arc<Loaded>, String> {
     let meta = std::fs::metadata(&file).map_err(cannot)?;
     let stamp = (meta.len(), meta.modified().ok(), info.rules_hash);
     let cache = CACHE.get_or_init(Default::default);
-    let known = |map: &HashMap<PathBuf, (Stamp, Arc<Loaded>)>| {
-        map.get(&file).filter(|(s, _)| *s == stamp).map(|(_, loaded)| loaded.clone())
-    };
+    let known = |map: &Known| map.get(&file).filter(|(s, _)| *s == stamp).map(|(_, loaded)| loaded.clone());
     if let Some(loaded) = known(&cache.lock().unwrap_or_else(|e| e.into_inner())) {
         return Ok(loaded);
     }

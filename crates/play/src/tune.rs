@@ -81,7 +81,7 @@ impl Cem {
         if axes.is_empty() {
             return Err("there is nothing to tune: name an option with its bounds".into());
         }
-        if let Some(a) = axes.iter().find(|a| !(a.low < a.high) || !a.low.is_finite() || !a.high.is_finite()) {
+        if let Some(a) = axes.iter().find(|a| !(a.high - a.low).is_finite() || a.low >= a.high) {
             return Err(format!("the bounds of {} are not a range: {}..{}", a.option, a.low, a.high));
         }
         if self.population == 0 || self.elites == 0 || self.elites > self.population {

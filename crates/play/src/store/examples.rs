@@ -256,9 +256,10 @@ impl Examples {
             let columns =
                 [&mut all.mover, &mut all.chooser, &mut all.mv, &mut all.visits, &mut all.match_id, &mut all.ply];
             columns.into_iter().zip(integers).for_each(|(to, from)| to.extend(from));
-            for i in 0..rows {
-                (0..all.players).for_each(|p| all.payoffs.push(floats[p][i]));
-                (0..all.players).for_each(|p| all.result.push(floats[all.players + p][i]));
+            let (payoffs, results) = floats.split_at_checked(all.players).unwrap_or_default();
+            for row in 0..rows {
+                all.payoffs.extend(payoffs.iter().filter_map(|column| column.get(row)));
+                all.result.extend(results.iter().filter_map(|column| column.get(row)));
             }
         }
         Ok(all)
@@ -279,7 +280,8 @@ impl Kept for Examples {
         let whole = lengths.iter().all(|&l| l == n)
             && all.source.len() == n
             && all.bits.len() == n * all.width()
-            && all.payoffs.len() == n * all.players;
+            && all.payoffs.len() == n * all.players
+            && all.result.len() == n * all.players;
         if whole { Ok(all) } else { Err("its columns have different lengths".into()) }
     }
 

@@ -18,6 +18,9 @@ use crate::table::Table;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use toml::{Table as Toml, Value};
 
+/// Carries out a paper's experiments on one game.
+type Reproduction = fn(&exhibit::Experiment<'_>) -> Result<Vec<exhibit::Exhibit>, RunError>;
+
 /// A way from rules to players.
 pub struct System {
     /// What to type.
@@ -29,7 +32,7 @@ pub struct System {
     /// The games of its paper.
     pub games: &'static [&'static str],
     learn: fn(&Job<'_>) -> Result<Report, RunError>,
-    reproduce: Option<fn(&exhibit::Experiment<'_>) -> Result<Vec<exhibit::Exhibit>, RunError>>,
+    reproduce: Option<Reproduction>,
     check: fn(&Toml) -> Result<(), RunError>,
 }
 

@@ -27,13 +27,16 @@ pub struct Reproduce {
     pub opening_plies: u32,
 }
 
+/// A height, and wins, draws and losses not starting and starting.
+type Height = (u32, [u32; 3], [u32; 3]);
+
 /// What the paper reports for a game.
 struct Paper {
     game: &'static str,
     /// Examples for training and test, error and neurons, with the small and the large budget.
     nets: [(&'static str, &'static str, &'static str); 2],
     /// Wins, draws and losses by height, not starting and starting, with the small and the large budget.
-    heights: [&'static [(u32, [u32; 3], [u32; 3])]; 2],
+    heights: [&'static [Height]; 2],
     /// NeuralMCTS, not starting and starting.
     mcts: [[u32; 3]; 2],
 }
@@ -286,7 +289,7 @@ fn table6(
         ]);
     }
     let uct: Spec = format!("uct(c={c}, form=kocsis, reward=signed)").parse().expect("a sound spec");
-    let mut literal_ms = 0.0;
+    let mut literal_ms: f64 = 0.0;
     for (name, spec) in [("literal", &config.play.literal), ("improved", &config.play.mcts)] {
         for equal in ["simulations", "processor time"] {
             let mut duels = Vec::new();
@@ -297,7 +300,7 @@ fn table6(
                     match equal {
                         "simulations" => s.set("sims", r.mcts_sims),
                         // As long as UCT thinks about its simulations.
-                        _ => s.set("cpu_ms", (literal_ms as f64).round().max(1.0)),
+                        _ => s.set("cpu_ms", literal_ms.round().max(1.0)),
                     }
                 }
                 let file = format!("mcts-{name}-{}-{}", equal.replace(' ', "-"), report.seed);

@@ -58,7 +58,7 @@ fn variance(report: &Report) -> f64 {
 fn the_papers_games_learn_at_the_smoke_preset() {
     for game in ["othello", "morris"] {
         let (_, report) = learn(game, "uct-ccnn", "smoke", &folder(&format!("smoke-{game}")));
-        let strength = report.strength.unwrap();
+        let strength = report.strength.as_ref().unwrap();
         let random = &strength.anchors[0];
         assert!(random.score > 0.7, "{game}: {} against random", random.score);
         assert_eq!(strength.levels.len(), 3);

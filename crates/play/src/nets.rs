@@ -1,7 +1,8 @@
 //! Learned models as evaluators: the joint between `learn` and `search`.
 
 use ludex_core::{Evaluator, Fact, Game, GameInfo, Move, Payoffs};
-use ludex_learn::{Batch, Folded, Head, Model, Scratch};
+use ludex_learn::{Batch, Folded, Head, Line, Model, Scratch};
+use ludex_search::mcts::{Chances, Outlook};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -127,5 +128,85 @@ impl<G: Game> Evaluator<G> for NetValue {
             }
         }
         flush(&mut self.batch, &places[..waiting], &movers[..waiting], scores);
+    }
+}
+
+/// A net that follows a line of play and says how likely win, draw and loss are.
+///
+/// First-layer sums are kept up to date move by move. A playout begins near the root of its search, so its first sums are
+/// those of the first playout's beginning plus the difference: never a pass over all facts.
+pub(crate) struct NetOutlook {
+    model: Arc<Loaded>,
+    scratch: Scratch,
+    line: Line,
+    /// Sums and facts (as bits) of the state that playouts are compared with; no facts at all: there is none yet.
+    anchor: Line,
+    anchor_bits: Vec<u64>,
+    bits: Vec<u64>,
+    facts: Vec<Fact>,
+    on: Vec<Fact>,
+    off: Vec<Fact>,
+}
+
+impl NetOutlook {
+    /// A model with the head of win, draw and loss.
+    pub fn new(model: Arc<Loaded>) -> Self {
+        debug_assert_eq!(model.head, Head::WinDrawLoss);
+        let (scratch, line, anchor) = (model.net.scratch(), model.net.line(), model.net.line());
+        let (facts, on, off) = (Vec::new(), Vec::new(), Vec::new());
+        NetOutlook { model, scratch, line, anchor, anchor_bits: Vec::new(), bits: Vec::new(), facts, on, off }
+    }
+}
+
+/// Replaces `out` by the facts whose bits are set in `a` and not in `b`.
+fn only(a: &[u64], b: &[u64], out: &mut Vec<Fact>) {
+    out.clear();
+    for (w, (a, b)) in a.iter().zip(b).enumerate() {
+        let mut rest = a & !b;
+        while rest != 0 {
+            out.push(Fact(64 * w as u32 + rest.trailing_zeros()));
+            rest &= rest - 1;
+        }
+    }
+}
+
+impl<G: Game> Outlook<G> for NetOutlook {
+    fn begin(&mut self, _: &G) {
+        self.anchor_bits.clear();
+    }
+
+    fn start(&mut self, game: &G, s: &G::State) {
+        let net = &self.model.net;
+        game.facts(s, &mut self.facts);
+        self.bits.clear();
+        self.bits.resize(game.info().facts.div_ceil(64) as usize, 0);
+        self.facts.iter().for_each(|f| self.bits[f.index() / 64] |= 1 << (f.index() % 64));
+        if self.anchor_bits.is_empty() {
+            net.start(&mut self.anchor, &self.facts);
+            self.anchor_bits.clone_from(&self.bits);
+        }
+        only(&self.bits, &self.anchor_bits, &mut self.on);
+        only(&self.anchor_bits, &self.bits, &mut self.off);
+        if self.on.len() + self.off.len() < self.facts.len() {
+            net.rewind(&mut self.line, &self.anchor);
+            net.update(&mut self.line, &self.on, &self.off);
+        } else {
+            net.start(&mut self.line, &self.facts);
+        }
+    }
+
+    #[inline]
+    fn play(&mut self, game: &G, s: &mut G::State, m: Move) {
+        game.play_facts(s, m, &mut self.on, &mut self.off);
+        self.model.net.update(&mut self.line, &self.on, &self.off);
+    }
+
+    #[inline]
+    fn chances(&mut self, game: &G, s: &G::State) -> Chances {
+        let (net, mover) = (&self.model.net, game.mover(s));
+        let mut out = [0.0; 3];
+        net.finish(&self.line, mover, &mut self.scratch, &mut out);
+        let [win, draw, loss] = out;
+        Chances { of: net.viewer(mover), win, draw, loss }
     }
 }

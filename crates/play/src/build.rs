@@ -6,6 +6,7 @@
 use crate::agent::{Agent, Searcher};
 use crate::nets::{self, NetOutlook, NetValue};
 use crate::spec::{Spec, SpecError, near};
+use crate::table::Solution;
 use ludex_core::{Evaluator, Game, Limit, Rng, Search};
 use ludex_search::alphabeta::{self, AlphaBeta, Order, Ties};
 use ludex_search::eval::{RandomValue, Rollouts, Zero};
@@ -220,7 +221,14 @@ pub(crate) struct House<G: Game> {
     pub evaluators: Vec<Rival<Box<dyn Evaluator<G>>>>,
     /// Searches by name.
     pub searches: Vec<Rival<Box<dyn Search<G>>>>,
+    /// Exact values below a state, if it is small enough.
+    pub solver: Option<Solve<G>>,
+    /// Published starting positions, a line each; what follows a tab is about them.
+    pub family: &'static str,
 }
+
+/// From a state to all exact values below it.
+pub(crate) type Solve<G> = fn(&Arc<G>, &<G as Game>::State) -> Option<Box<dyn Solution>>;
 
 /// A yardstick: what to type, a line about it, and how it is made.
 pub(crate) struct Rival<T> {
@@ -233,7 +241,7 @@ pub(crate) struct Rival<T> {
 
 impl<G: Game> Default for House<G> {
     fn default() -> Self {
-        House { evaluators: Vec::new(), searches: Vec::new() }
+        House { evaluators: Vec::new(), searches: Vec::new(), solver: None, family: "" }
     }
 }
 

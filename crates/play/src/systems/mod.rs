@@ -4,6 +4,7 @@
 //! A [`Plan`] is a system's options for one game: the file's values, then a preset's, then what the user sets. [`learn`] carries
 //! it out inside a [`Run`].
 
+pub mod cut;
 pub mod exhibit;
 mod measure;
 mod report;
@@ -33,15 +34,26 @@ pub struct System {
 }
 
 /// All systems.
-pub const SYSTEMS: &[System] = &[System {
-    name: "uct-ccnn",
-    about: "UCT self-play, a cascade-correlation value net, NeuralMCTS and NeuralMinimax",
-    file: include_str!("../../../../systems/uct-ccnn.toml"),
-    games: &["othello", "morris"],
-    learn: uct_ccnn::learn,
-    reproduce: None,
-    check: check::<uct_ccnn::Config>,
-}];
+pub const SYSTEMS: &[System] = &[
+    System {
+        name: "uct-ccnn",
+        about: "UCT self-play, a cascade-correlation value net, NeuralMCTS and NeuralMinimax",
+        file: include_str!("../../../../systems/uct-ccnn.toml"),
+        games: &["othello", "morris"],
+        learn: uct_ccnn::learn,
+        reproduce: None,
+        check: check::<uct_ccnn::Config>,
+    },
+    System {
+        name: "cut",
+        about: "UCT self-play, a win/draw/loss net, and playouts that end when it is sure",
+        file: include_str!("../../../../systems/cut.toml"),
+        games: &["dots"],
+        learn: cut::learn,
+        reproduce: Some(cut::reproduce),
+        check: check::<cut::Config>,
+    },
+];
 
 /// The presets, from the shortest to the longest.
 pub const PRESETS: [&str; 5] = ["tick", "smoke", "quick", "hour", "paper"];

@@ -210,3 +210,56 @@ impl<G: Game> Outlook<G> for NetOutlook {
         Chances { of: net.viewer(mover), win, draw, loss }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ludex_core::{Player, Rng};
+    use ludex_games::{Dots, Othello, Score};
+    use ludex_learn::{Act, Encoder, Link, Loss, MlpConfig, MlpLearner};
+
+    fn net<G: Game>(game: &G, relative: bool) -> Arc<Loaded> {
+        let info = game.info();
+        let mut encoder = Encoder::facts(info.facts as usize);
+        if relative {
+            encoder = encoder.relative(info.mirror.clone().unwrap()).unwrap();
+        }
+        let (link, loss) = (Link::Each(Act::Logistic), Loss::Squared);
+        let config = MlpConfig { hidden: vec![13], act: Act::Logistic, link, loss, ..MlpConfig::default() };
+        let learner = MlpLearner::new(config, encoder.inputs(), 3, 7).unwrap();
+        let net = Folded::new(&learner.net(), &encoder, Head::WinDrawLoss).unwrap();
+        Arc::new(Loaded { head: Head::WinDrawLoss, net })
+    }
+
+    /// Along random matches, begun anew now and then, in any order of searches.
+    fn follows<G: Game>(game: &G, relative: bool) {
+        let model = net(game, relative);
+        let mut outlook = NetOutlook::new(model.clone());
+        let (mut rng, mut facts, mut asked) = (Rng::new(1), Vec::new(), 0);
+        for n in 0..30 {
+            let mut s = game.initial();
+            (0..rng.below(20)).for_each(|_| game.sample(&s, &mut rng).into_iter().for_each(|m| game.play(&mut s, m)));
+            if n % 7 == 0 {
+                Outlook::<G>::begin(&mut outlook, game);
+            }
+            outlook.start(game, &s);
+            while let Some(m) = game.sample(&s, &mut rng) {
+                let Chances { of, win, draw, loss } = outlook.chances(game, &s);
+                game.facts(&s, &mut facts);
+                assert_eq!(model.net.plain(&facts, game.mover(&s)), [win, draw, loss]);
+                assert_eq!(of, if relative { game.mover(&s) } else { Player(0) });
+                outlook.play(game, &mut s, m);
+                asked += 1;
+            }
+        }
+        assert!(asked > 300);
+    }
+
+    #[test]
+    fn following_a_playout_equals_a_fresh_evaluation_of_each_state() {
+        for relative in [false, true] {
+            follows(&Dots::<u64>::new(5, 5, Score::Win).unwrap(), relative);
+            follows(&Othello::new(8, 8).unwrap(), relative);
+        }
+    }
+}

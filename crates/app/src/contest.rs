@@ -1,5 +1,6 @@
 //! `ludex match` and `ludex tournament`.
 
+use crate::learn::learned;
 use crate::verbs::{SCHEMA, progress, say};
 use crate::{Usage, open, spec};
 use anyhow::{Context, Result};
@@ -21,10 +22,15 @@ const LEVEL: f64 = 0.95;
 pub struct Match {
     /// Which game
     game: String,
-    /// The first agent: a spec (see `ludex agents`) or a .toml file
-    a: String,
-    /// The second agent
-    b: String,
+    /// The agents: specs (see `ludex agents`) or .toml files; with --model, only the second
+    #[arg(required = true, num_args = 1..=2)]
+    agents: Vec<String>,
+    /// The first agent: what a run learned (its directory), or a model file
+    #[arg(long, value_name = "RUN")]
+    model: Option<PathBuf>,
+    /// With --model: one of the run's levels, from 1
+    #[arg(long, requires = "model")]
+    level: Option<usize>,
     #[command(flatten)]
     how: How,
     /// Stop as soon as a sequential test decides between these Elo differences (error rates 5 %)
@@ -197,7 +203,13 @@ fn never(w: &Wdl) -> String {
 impl Match {
     pub fn run(&self) -> Result<()> {
         let sprt = self.sprt.as_deref().map(plan).transpose()?;
-        let (contest, results) = self.how.contest(&self.game, &[&self.a, &self.b], sprt)?;
+        let learned = self.model.as_ref().map(|m| learned(m, self.level)).transpose()?.map(|s| s.to_string());
+        let agents: Vec<&str> = learned.iter().chain(&self.agents).map(String::as_str).collect();
+        if agents.len() != 2 {
+            let line = "a match is between two agents: name both, or --model RUN and the second";
+            return Err(Usage(line.into()).into());
+        }
+        let (contest, results) = self.how.contest(&self.game, &agents, sprt)?;
         let t = &tally(&contest, &results)[0];
         let test = sprt.map(|plan| {
             let mut sprt = Sprt::new(plan).expect("the plan has been checked");

@@ -4,6 +4,7 @@ mod bench;
 mod contest;
 mod engine;
 mod gdl;
+mod learn;
 mod play;
 mod verbs;
 
@@ -36,6 +37,14 @@ enum Verb {
     Agents(verbs::Agents),
     /// Play against an agent in the terminal
     Play(play::Play),
+    /// Learn to play: rules in, graded agents and a strength report out
+    Learn(learn::Learn),
+    /// List, show and verify what was learned
+    Runs(learn::Runs),
+    /// Tune numeric options of an agent by the cross-entropy method
+    Tune(learn::Tune),
+    /// Carry out a paper's experiments and print its tables beside ours
+    Reproduce(learn::Reproduce),
     /// Let two agents play a match, and say how sure the result is
     Match(contest::Match),
     /// Let several agents play each other, and rate them
@@ -81,6 +90,10 @@ fn run() -> Result<()> {
         Verb::Bench(args) => args.run(),
         Verb::Agents(args) => args.run(),
         Verb::Play(args) => args.run(),
+        Verb::Learn(args) => args.run(),
+        Verb::Runs(args) => args.run(),
+        Verb::Tune(args) => args.run(),
+        Verb::Reproduce(args) => args.run(),
         Verb::Match(args) => args.run(),
         Verb::Tournament(args) => args.run(),
         Verb::Gdl(args) => args.run(),

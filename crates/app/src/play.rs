@@ -1,5 +1,6 @@
 //! `ludex play`: a person against an agent, in the terminal.
 
+use crate::learn::learned;
 use crate::verbs::{position, say};
 use crate::{Usage, open, spec};
 use anyhow::Result;
@@ -17,6 +18,12 @@ pub struct Play {
     /// Your opponent: a spec (see `ludex agents`) or a .toml file
     #[arg(long, value_name = "SPEC", default_value = "uct(ms=1000)")]
     agent: String,
+    /// Your opponent: what a run learned (its directory), or a model file
+    #[arg(long, value_name = "RUN", conflicts_with = "agent")]
+    model: Option<std::path::PathBuf>,
+    /// How strong it plays: one of the run's levels, from 1
+    #[arg(long, requires = "model")]
+    level: Option<usize>,
     /// You move first (otherwise a coin decides)
     #[arg(long, conflicts_with = "second")]
     first: bool,
@@ -52,7 +59,10 @@ impl Play {
         let clock =
             || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |d| d.as_nanos() as u64);
         let seed = self.seed.unwrap_or_else(clock);
-        let spec = spec(&self.agent)?;
+        let spec = match &self.model {
+            Some(model) => learned(model, self.level)?,
+            None => spec(&self.agent)?,
+        };
         let agent = table.agent(&spec, seed).map_err(|e| Usage(format!("agent \"{spec}\": {e}")))?;
         let coin = Rng::stream(seed, 1).below(2) as u8;
         let person = match (self.first, self.second) {

@@ -17,7 +17,8 @@ fn a_learner_saved_and_resumed_goes_on_to_the_same_bits() {
     let sgd = Optimiser::Sgd { rate: Rate::Constant(0.1), momentum: 0.5, nesterov: true };
     for optimiser in [Optimiser::Rprop(Rprop::default()), Optimiser::adam(), sgd] {
         let link = Link::Each(Act::Logistic);
-        let config = MlpConfig { hidden: vec![5], act: Act::Logistic, link, optimiser, batch: 64, ..MlpConfig::default() };
+        let config =
+            MlpConfig { hidden: vec![5], act: Act::Logistic, link, optimiser, batch: 64, ..MlpConfig::default() };
         let mut whole = MlpLearner::new(config, 8, 3, 9).unwrap();
         (0..4).for_each(|_| drop(whole.epoch(&data, &rows).unwrap()));
         let mut resumed = MlpLearner::resume(&whole.save(), rows.len()).unwrap();

@@ -66,7 +66,12 @@ fn the_solver_agrees_with_brute_force_on_small_boards() {
             while let Some(m) = game.sample(&s, &mut rng) {
                 let sign = if game.mover(&s).0 == 0 { 1 } else { -1 };
                 let ahead = game.boxes(&s)[0] as i32 - game.boxes(&s)[1] as i32;
-                assert_eq!(ahead + sign * solved.value(game.drawn(&s)).unwrap(), minimax(&game, &s), "{}", game.show(&s));
+                assert_eq!(
+                    ahead + sign * solved.value(game.drawn(&s)).unwrap(),
+                    minimax(&game, &s),
+                    "{}",
+                    game.show(&s)
+                );
                 let best = solved.moves(game.drawn(&s)).unwrap().iter().map(|m| m.1).max();
                 assert_eq!(best, solved.value(game.drawn(&s)));
                 game.play(&mut s, m);

@@ -35,7 +35,11 @@ impl<G: Game> Outlook<G> for Hashed<G> {
     }
 }
 
-fn search<G: Game>(game: &G, playout: Box<dyn Playout<G>>, s: &G::State) -> (ludex_core::Choice, Vec<(&'static str, f64)>) {
+fn search<G: Game>(
+    game: &G,
+    playout: Box<dyn Playout<G>>,
+    s: &G::State,
+) -> (ludex_core::Choice, Vec<(&'static str, f64)>) {
     let select = Ucb1::new(1.41, Form::Burger, Reward::Signed);
     let expand = Box::new(AllChildren::new(When::SecondVisit));
     let mut mcts = Mcts::new(game, Box::new(select), expand, playout, Box::new(Mean), Options::default());

@@ -149,7 +149,8 @@ impl MlpLearner {
         store.put_json("seed", &self.seed);
         store.put_json("epoch", &self.epoch);
         for (name, numbers) in [("params", &self.params), ("memory", &self.memory.numbers())] {
-            let halves: Vec<u32> = numbers.iter().map(|v| v.to_bits()).flat_map(|b| [b as u32, (b >> 32) as u32]).collect();
+            let halves: Vec<u32> =
+                numbers.iter().map(|v| v.to_bits()).flat_map(|b| [b as u32, (b >> 32) as u32]).collect();
             store.put(name, Tensor::U32(vec![numbers.len(), 2], halves));
         }
         store.write("mlp", 1)
@@ -165,9 +166,10 @@ impl MlpLearner {
         };
         let mut learner = MlpLearner::new(config, inputs, outputs, store.json("seed")?)?;
         let numbers = |name: &str| match store.tensors.get(name) {
-            Some(Tensor::U32(_, halves)) => {
-                Ok(halves.chunks_exact(2).map(|h| f64::from_bits(h[0] as u64 | (h[1] as u64) << 32)).collect::<Vec<_>>())
-            }
+            Some(Tensor::U32(_, halves)) => Ok(halves
+                .chunks_exact(2)
+                .map(|h| f64::from_bits(h[0] as u64 | (h[1] as u64) << 32))
+                .collect::<Vec<_>>()),
             _ => Err(malformed(name)),
         };
         learner.set_params(&numbers("params")?)?;

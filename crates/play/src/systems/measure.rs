@@ -39,6 +39,10 @@ pub struct Anchor {
     pub opponent: Spec,
     /// Games won, drawn and lost by the agent.
     pub wdl: Wdl,
+    /// The same, as player 0 only.
+    pub as_first: Wdl,
+    /// The same, as player 1 only.
+    pub as_second: Wdl,
     /// Its score, from 0 to 1.
     pub score: f64,
     /// Where the score lies, at the level of 95 %.
@@ -86,6 +90,8 @@ pub fn summary(contest: &Contest, results: &[crate::arena::PairResult]) -> Ancho
     Anchor {
         agent: contest.agents[0].clone(),
         opponent: contest.agents[1].clone(),
+        as_first: t.pairs.first(),
+        as_second: t.pairs.second(),
         score: wdl.score(),
         interval: score_interval(&p, LEVEL),
         win_rate: wdl.wins as f64 / wdl.games().max(1) as f64,

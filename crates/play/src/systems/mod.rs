@@ -41,7 +41,7 @@ pub const SYSTEMS: &[System] = &[
         file: include_str!("../../../../systems/uct-ccnn.toml"),
         games: &["othello", "morris"],
         learn: uct_ccnn::learn,
-        reproduce: None,
+        reproduce: Some(uct_ccnn::reproduce),
         check: check::<uct_ccnn::Config>,
     },
     System {

@@ -57,7 +57,8 @@ impl Report {
     pub fn text(&self) -> String {
         let mut lines = self.story.clone();
         match &self.strength {
-            None => lines.push("strength: not measured; contests are for games of two players".into()),
+            None => lines
+                .push("strength: not measured (no games were asked for, or the game is not for two players)".into()),
             Some(strength) => {
                 lines.push(format!("strength of {}:", self.agent));
                 lines.extend(strength.anchors.iter().map(|a| format!("  {}", a.line())));

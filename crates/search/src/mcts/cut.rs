@@ -172,6 +172,8 @@ impl<G: Game> Playout<G> for CutPlayout<G> {
 
     fn tally(&self) -> Vec<(&'static str, f64)> {
         let Cuts { playouts, asked, cut, plies } = self.cuts;
-        [("playouts", playouts), ("asked", asked), ("cut", cut), ("cut_plies", plies)].map(|(k, n)| (k, n as f64)).into()
+        [("playouts", playouts), ("asked", asked), ("cut", cut), ("cut_plies", plies)]
+            .map(|(k, n)| (k, n as f64))
+            .into()
     }
 }

@@ -1,8 +1,10 @@
 //! Games in which everything about one side's decisions is written down: what they cost, what the net did, and what they
 //! lost by exact play.
 //!
-//! Regret of a decision is what the best move is worth to the player who decides, minus what the chosen one is: in the
-//! game's own unit (boxes), and in payoff. It is known where the game has a solver for the position at which the game began.
+//! Regret of a decision is what the best move is worth to the player who decides, minus what the chosen one is: in payoff (2
+//! for a win thrown away), and in the game's own unit (boxes). It is known where the game has a solver for the position at
+//! which the game began. Where only winning counts, payoff is the one to look at: a player who is lost, or sure to win, has
+//! no reason to care for boxes.
 
 use crate::spec::Spec;
 use crate::stats::{Outcome, Pair, Pairs, bootstrap_interval};
@@ -12,6 +14,11 @@ use crate::table::Table;
 use cpu_time::ThreadTime;
 use ludex_core::{Limit, Move, Player, Rng};
 use serde::{Deserialize, Serialize};
+
+/// Regret in boxes.
+pub(super) const BOXES: usize = 0;
+/// Regret in payoff.
+pub(super) const PAYOFF: usize = 1;
 
 /// One decision of our side.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -67,7 +74,8 @@ impl Match<'_> {
         let start = &self.starts[pair % self.starts.len()];
         let mut position = self.table.position(start).expect("the positions have been checked");
         let solution = self.table.solve(&*position);
-        let build = |spec: &Spec, n| self.table.agent(spec, Rng::derive(seed, n)).expect("the agents have been checked");
+        let build =
+            |spec: &Spec, n| self.table.agent(spec, Rng::derive(seed, n)).expect("the agents have been checked");
         let mut agents = [build(self.ours, 0), build(self.rival, 1)];
         agents.iter_mut().for_each(|a| a.start(&*position));
         let mut bout = Bout { outcome: Outcome::Draw, moves: vec![], ours: vec![], rival_ms: 0.0, rival_moves: 0 };
@@ -158,7 +166,7 @@ impl Bouts {
         self.decisions().count() as f64 / self.games().max(1) as f64
     }
 
-    /// Regret for each of our decisions, unit 0 or 1 of [`Decision::regret`]; `None` without a solver.
+    /// Regret for each of our decisions, in [`BOXES`] or [`PAYOFF`]; `None` without a solver.
     pub fn regret(&self, unit: usize) -> Option<f64> {
         let known: Vec<f64> = self.decisions().filter_map(|d| Some(d.regret?[unit] as f64)).collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
@@ -175,14 +183,14 @@ impl Bouts {
     }
 }
 
-/// Boxes lost a decision, over the seeds of a row: the mean, and where it lies, starting positions being the unit.
-pub(super) fn regret_text(rows: &[Bouts]) -> String {
-    let known: Vec<f64> = rows.iter().filter_map(|b| b.regret(0)).collect();
+/// What is lost a decision, over the seeds of a row: the mean, and where it lies, starting positions being the unit.
+pub(super) fn regret_text(rows: &[Bouts], unit: usize) -> String {
+    let known: Vec<f64> = rows.iter().filter_map(|b| b.regret(unit)).collect();
     if known.is_empty() {
         return "-".into();
     }
     let mean = known.iter().sum::<f64>() / known.len() as f64;
-    let by_seed: Vec<Vec<f64>> = rows.iter().map(|b| b.regrets(0)).collect();
+    let by_seed: Vec<Vec<f64>> = rows.iter().map(|b| b.regrets(unit)).collect();
     let pairs = by_seed.iter().map(Vec::len).min().unwrap_or(0);
     let units: Vec<f64> =
         (0..pairs).map(|i| by_seed.iter().map(|s| s[i]).sum::<f64>() / by_seed.len() as f64).collect();

@@ -4,7 +4,7 @@
 //! chain-aware rival, at a strength frozen before any training. What the paper says of programs that cannot be had is marked
 //! as quoted.
 
-use super::bouts::{Bouts, Match, regret_text};
+use super::bouts::{BOXES, Bouts, Match, PAYOFF, regret_text};
 use super::{Config, composed, generate};
 use crate::spec::Spec;
 use crate::stats::{Wdl, seeds_interval};
@@ -50,9 +50,9 @@ fn at(spec: &Spec, sims: u64) -> Spec {
 
 /// W-D-L over all seeds.
 fn wdl(rows: &[Bouts]) -> Wdl {
-    rows.iter().map(|b| b.pairs().wdl()).fold(Wdl::default(), |a, b| {
-        Wdl::new(a.wins + b.wins, a.draws + b.draws, a.losses + b.losses)
-    })
+    rows.iter()
+        .map(|b| b.pairs().wdl())
+        .fold(Wdl::default(), |a, b| Wdl::new(a.wins + b.wins, a.draws + b.draws, a.losses + b.losses))
 }
 
 fn score(rows: &[Bouts]) -> f64 {
@@ -143,7 +143,8 @@ pub fn reproduce(experiment: &Experiment<'_>) -> Result<Vec<Exhibit>, RunError> 
     let table = experiment.table;
     let starts: Vec<String> = table.family().into_iter().map(String::from).collect();
     if starts.is_empty() {
-        let line = format!("the tables are for dots:5x5, which has published positions; {} has none", table.info().name);
+        let line =
+            format!("the tables are for dots:5x5, which has published positions; {} has none", table.info().name);
         return Err(RunError::Config(line));
     }
     let config = options(&experiment.plan(experiment.seeds.first().copied().unwrap_or(1), &[])?)?;
@@ -187,7 +188,15 @@ fn table3(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let mut out = Exhibit::new(
         "Table 3",
         "one counter for both players",
-        &["iterations", "paper: won of 100", "won-drawn-lost", "score", "boxes lost a move", "ms a move"],
+        &[
+            "iterations",
+            "paper: won of 100",
+            "won-drawn-lost",
+            "score",
+            "payoff lost a move",
+            "boxes lost a move",
+            "ms a move",
+        ],
     );
     for &sims in &stage.config.tables.unique {
         let spec = at(&stage.config.play.plain, sims).with("backup", "unique");
@@ -199,7 +208,8 @@ fn table3(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             paper.into(),
             format!("{}-{}-{}", w.wins, w.draws, w.losses),
             score_text(&rows),
-            regret_text(&rows),
+            regret_text(&rows, PAYOFF),
+            regret_text(&rows, BOXES),
             format!("{:.1}", mean(&rows, Bouts::ms)),
         ]);
     }
@@ -221,8 +231,8 @@ fn table4(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             "paper: ms",
             "won-drawn-lost",
             "score",
-            "boxes lost a move",
             "payoff lost a move",
+            "boxes lost a move",
             "ms a move",
             "rival ms",
         ],
@@ -236,8 +246,8 @@ fn table4(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             quoted(|p| p.2),
             format!("{}-{}-{}", w.wins, w.draws, w.losses),
             score_text(rows),
-            regret_text(rows),
-            rows[0].regret(1).map_or("-".into(), |r| format!("{r:.4}")),
+            regret_text(rows, PAYOFF),
+            regret_text(rows, BOXES),
             format!("{:.1}", mean(rows, Bouts::ms)),
             format!("{:.1}", mean(rows, Bouts::rival_ms)),
         ]);
@@ -281,6 +291,7 @@ fn table5(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             "won-drawn-lost",
             "score",
             "by seed",
+            "payoff lost a move",
             "boxes lost a move",
             "ms a move",
             "rival ms",
@@ -292,8 +303,7 @@ fn table5(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
         let (w, (unique, total)) = (wdl(&rows), stage.unseen(&rows));
         let paper = TABLE_5.iter().find(|p| p.0 == sims);
         let quoted = |f: &dyn Fn(&(u64, u32, u32, u32, &str, &str)) -> String| paper.map_or("-".into(), f);
-        let by_seed: Vec<String> =
-            rows.iter().map(|b| format!("{:.0} %", 100.0 * b.pairs().wdl().score())).collect();
+        let by_seed: Vec<String> = rows.iter().map(|b| format!("{:.0} %", 100.0 * b.pairs().wdl().score())).collect();
         out.row([
             thousands(sims),
             quoted(&|p| p.1.to_string()),
@@ -304,7 +314,8 @@ fn table5(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             format!("{}-{}-{}", w.wins, w.draws, w.losses),
             score_text(&rows),
             by_seed.join(", "),
-            regret_text(&rows),
+            regret_text(&rows, PAYOFF),
+            regret_text(&rows, BOXES),
             format!("{:.1}", mean(&rows, Bouts::ms)),
             format!("{:.1}", mean(&rows, Bouts::rival_ms)),
             format!("{unique:.0}, {total:.0}"),
@@ -322,7 +333,7 @@ fn cost(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let mut out = Exhibit::new(
         "Cost",
         "the net at equal iterations and at equal processor time",
-        &["search", "iterations", "score", "boxes lost a move", "payoff lost a move", "ms a move", "us an iteration"],
+        &["search", "iterations", "score", "payoff lost a move", "boxes lost a move", "ms a move", "us an iteration"],
     );
     let with = stage.net(&format!("net-{}", t.compare), |s| s.set("sims", t.compare))?;
     let without = stage.plain(&format!("plain-{}", t.compare), &at(&stage.config.play.plain, t.compare))?;
@@ -345,8 +356,8 @@ fn cost(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             label.into(),
             sims,
             score_text(rows),
-            regret_text(rows),
-            format!("{:.4}", mean(rows, |b| b.regret(1).unwrap_or(0.0))),
+            regret_text(rows, PAYOFF),
+            regret_text(rows, BOXES),
             format!("{:.1}", mean(rows, Bouts::ms)),
             format!("{:.3}", micros(rows)),
         ]);
@@ -364,7 +375,10 @@ fn cost(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     out.notes.push(format!("an iteration with the net takes {ratio:.2} times as long (paper: 7,345 / 586 = 12.5)"));
     let asked = mean(&with, |b| b.mean(|d| d.asked) / b.mean(|d| d.sims).max(1.0));
     let cut = mean(&with, |b| b.mean(|d| d.cut) / b.mean(|d| d.sims).max(1.0));
-    out.notes.push(format!("{asked:.2} questions an iteration; {:.1} % of the playouts are cut (paper: 60.8 %)", 100.0 * cut));
+    out.notes.push(format!(
+        "{asked:.2} questions an iteration; {:.1} % of the playouts are cut (paper: 60.8 %)",
+        100.0 * cut
+    ));
     Ok(out)
 }
 
@@ -374,17 +388,18 @@ fn equations(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let (moves, time) = (mean(&rows, Bouts::moves), mean(&rows, Bouts::ms));
     let closing = mean(&rows, |b| b.mean(|d| d.again as u8 as f64)) * moves;
     let real = moves - closing;
-    let mut out = Exhibit::new(
-        "Equations 4-6",
-        "what a rule that closes boxes at once would save",
-        &["", "paper", "ours"],
-    );
+    let mut out =
+        Exhibit::new("Equations 4-6", "what a rule that closes boxes at once would save", &["", "paper", "ours"]);
     out.row(["our moves a game, Mvs".into(), "10".into(), format!("{moves:.2}")]);
     out.row(["of these closing boxes, CB".into(), "6".into(), format!("{closing:.2}")]);
     out.row(["(4) real moves, RMvs = Mvs - CB".into(), "4".into(), format!("{real:.2}")]);
     out.row(["ms a move, MT".into(), "7345".into(), format!("{time:.1}")]);
     out.row(["(5) ms a game, MTG = MT * RMvs".into(), "29380".into(), format!("{:.1}", time * real)]);
-    out.row(["(6) ms a move then, MT' = MTG / Mvs".into(), "2938".into(), format!("{:.1}", time * real / moves.max(1e-9))]);
+    out.row([
+        "(6) ms a move then, MT' = MTG / Mvs".into(),
+        "2938".into(),
+        format!("{:.1}", time * real / moves.max(1e-9)),
+    ]);
     out.notes.push(format!("with the net at {} iterations", thousands(sims)));
     Ok(out)
 }
@@ -393,13 +408,17 @@ fn table6(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let sims = stage.config.tables.compare;
     let rows = stage.net(&format!("net-{sims}"), |s| s.set("sims", sims))?;
     let mut out = Exhibit::new("Table 6", "the rival's winning rate", &["match", "paper", "ours"]);
-    for (name, paper) in [("QDab against Dabble", "100 %"), ("QDab against PRsBoxes", "90 %"), ("QDab against MCTS", "100 %")] {
+    for (name, paper) in
+        [("QDab against Dabble", "100 %"), ("QDab against PRsBoxes", "90 %"), ("QDab against MCTS", "100 %")]
+    {
         out.row([name.into(), format!("{paper} (quoted)"), "-".into()]);
     }
     let w = wdl(&rows);
     let lost = 100.0 * w.losses as f64 / w.games().max(1) as f64;
     out.row(["the rival against this system".into(), "19 %".into(), format!("{lost:.1} %")]);
-    out.notes.push("the first three rows are quoted: these programs cannot be had; QDab played them on the whole board".into());
+    out.notes.push(
+        "the first three rows are quoted: these programs cannot be had; QDab played them on the whole board".into(),
+    );
     out.notes.push(rival_note(stage));
     Ok(out)
 }
@@ -409,7 +428,15 @@ fn sweep(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let mut out = Exhibit::new(
         "Sweep",
         format!("the threshold, at {} iterations", thousands(t.sweep_sims)),
-        &["threshold", "playouts cut", "questions an iteration", "score", "boxes lost a move", "us an iteration"],
+        &[
+            "threshold",
+            "playouts cut",
+            "questions an iteration",
+            "score",
+            "payoff lost a move",
+            "boxes lost a move",
+            "us an iteration",
+        ],
     );
     for &threshold in &t.sweep {
         let rows = stage.net(&format!("sweep-{threshold}"), |s| {
@@ -421,7 +448,8 @@ fn sweep(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             format!("{:.1} %", 100.0 * mean(&rows, |b| b.mean(|d| d.cut) / b.mean(|d| d.sims).max(1.0))),
             format!("{:.2}", mean(&rows, |b| b.mean(|d| d.asked) / b.mean(|d| d.sims).max(1.0))),
             score_text(&rows),
-            regret_text(&rows),
+            regret_text(&rows, PAYOFF),
+            regret_text(&rows, BOXES),
             format!("{:.3}", mean(&rows, |b| 1e3 * b.ms() / b.mean(|d| d.sims).max(1.0))),
         ]);
     }
@@ -442,7 +470,8 @@ struct Bin {
 /// Sure predictions against exact results in states that random playouts from the family reach: those that the net is
 /// asked about in earnest.
 fn accuracy(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
-    let threshold = stage.config.play.agent.get("playout.threshold").and_then(|t| t.name.parse().ok()).unwrap_or(0.9f32);
+    let threshold =
+        stage.config.play.agent.get("playout.threshold").and_then(|t| t.name.parse().ok()).unwrap_or(0.9f32);
     let mut out = Exhibit::new(
         "Accuracy",
         format!("predictions at threshold {threshold} against exact results, in states of random playouts"),
@@ -477,7 +506,13 @@ fn accuracy(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let share = |a: u64, b: u64| if b == 0 { "-".into() } else { format!("{:.1} %", 100.0 * a as f64 / b as f64) };
     let mut all = Bin::default();
     for (free, b) in bins.iter().enumerate().rev().filter(|(_, b)| b.states > 0) {
-        out.row([free.to_string(), b.states.to_string(), share(b.sure, b.states), share(b.right, b.sure), share(b.argmax, b.states)]);
+        out.row([
+            free.to_string(),
+            b.states.to_string(),
+            share(b.sure, b.states),
+            share(b.right, b.sure),
+            share(b.argmax, b.states),
+        ]);
         all = Bin {
             states: all.states + b.states,
             sure: all.sure + b.sure,
@@ -485,7 +520,13 @@ fn accuracy(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             argmax: all.argmax + b.argmax,
         };
     }
-    out.row(["all".into(), all.states.to_string(), share(all.sure, all.states), share(all.right, all.sure), share(all.argmax, all.states)]);
+    out.row([
+        "all".into(),
+        all.states.to_string(),
+        share(all.sure, all.states),
+        share(all.right, all.sure),
+        share(all.argmax, all.states),
+    ]);
     Ok(out)
 }
 
@@ -533,4 +574,3 @@ fn empty(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     out.notes.push("the same board each time: games differ by the seeds of the players only".into());
     Ok(out)
 }
-

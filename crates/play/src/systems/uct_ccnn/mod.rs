@@ -8,15 +8,18 @@
 //! Values are stored for every player. The net speaks for player 0, or for the player to move if roles are mirrored, so that
 //! games in which a player moves twice in a row need nothing special.
 
+mod tables;
+
+pub use tables::{Reproduce, reproduce};
+
 use super::measure::{Measure, simulations};
 use super::{Job, Report};
 use crate::plot::{Frame, Series, svg};
 use crate::selfplay::{SelfPlay, random_states, winner};
 use crate::spec::Spec;
 use crate::store::{Examples, Json, RunError};
-use crate::table::Table;
 use crate::tune::{Axis, Cem, Tuned, tune_agent};
-use ludex_core::{GameInfo, Payoffs, Player, Rng};
+use ludex_core::{GameInfo, Player, Rng};
 use ludex_learn::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -38,6 +41,8 @@ pub struct Config {
     pub play: Play,
     /// What is measured.
     pub measure: Measure,
+    /// The paper's experiments.
+    pub reproduce: Reproduce,
 }
 
 /// The exploration constant, by the cross-entropy method.
@@ -553,7 +558,7 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
     plots.push("reports/curve.svg".to_string());
 
     let path = run.model_path("final").expect("just made");
-    let agent = composed(&config.play.mcts, c, &path);
+    let agent = composed(&config.play.mcts, c, run.dir());
     let strength = match run.auditing() {
         true => None,
         false => config.measure.strength(run, table, &agent, Rng::derive(seed, 7))?,
@@ -563,8 +568,8 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
         "c": c, "sims": sims, "matches": g.matches + more, "mean_length": length, "rows": rows, "filtered": chosen,
         "examples": unique, "train": split.train.len(), "selection": split.validation.len(), "test": split.test.len(),
         "targets": histogram(&lessons.data), "units": model.net.units(), "metrics": model.provenance.metrics,
-        "curve": curve, "literal": composed(&config.play.literal, c, &path),
-        "minimax": composed(&config.play.minimax, c, &path),
+        "curve": curve, "literal": composed(&config.play.literal, c, run.dir()),
+        "minimax": composed(&config.play.minimax, c, run.dir()),
     });
     let plan = job.plan.clone();
     let report = Report {
@@ -587,7 +592,8 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
 mod tests {
     use super::*;
     use crate::store::Example;
-    use ludex_core::{Fact, Move};
+    use crate::table::Table;
+    use ludex_core::{Fact, Move, Payoffs};
 
     fn examples(table: &dyn Table, rows: &[(u32, u8, u32, f32, f32)]) -> Examples {
         let mut all = Examples::new(table.info());

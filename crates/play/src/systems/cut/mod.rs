@@ -312,7 +312,8 @@ impl Progress {
         let numbers = |b: &[u8]| b.as_chunks::<8>().0.iter().map(|c| f64::from_le_bytes(*c)).collect::<Vec<f64>>();
         let learner = MlpLearner::resume(part()?, examples).ok()?;
         let best = numbers(part()?);
-        let curve = numbers(part()?).into_iter().zip(1..).map(|(selection, epoch)| Epoch { epoch, selection }).collect();
+        let curve =
+            numbers(part()?).into_iter().zip(1..).map(|(selection, epoch)| Epoch { epoch, selection }).collect();
         Some(Progress { learner, best, curve })
     }
 }

@@ -1,0 +1,302 @@
+//! Runs that are killed, damaged or out of room: what was learned in the end is the same, bit for bit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A run that takes about a second: long enough to be killed in every stage.
+const SHORT: &[&str] = &[
+    "--preset",
+    "tick",
+    "--set",
+    "generate.sims=300",
+    "--set",
+    "generate.matches=12",
+    "--set",
+    "generate.states=20",
+    "--set",
+    "tune.sims=60",
+    "--set",
+    "tune.games=8",
+    "--set",
+    "train.units=6",
+    "--set",
+    "train.epochs=30",
+    "--set",
+    "measure.games=0",
+];
+
+fn learn(dir: &Path, threads: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ludex"));
+    command.args(["learn", "connect4", "--resume", "--threads", threads, "--run"]).arg(dir).args(SHORT);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn finish(dir: &Path, threads: &str) -> Output {
+    let out = learn(dir, threads).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    out
+}
+
+/// The model that a run ended with, by the name of its file: the sha256 of its bytes.
+fn model(dir: &Path) -> String {
+    let manifest = fs::read_to_string(dir.join("manifest.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> = manifest.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let line = lines.iter().rfind(|l| l["part"] == "model/final").expect("the run is finished");
+    let file = dir.join(line["file"].as_str().unwrap());
+    assert!(file.exists());
+    line["sha256"].as_str().unwrap().to_string()
+}
+
+/// All parts with their checksums, in whatever order they were finished.
+fn parts(dir: &Path) -> Vec<(String, String)> {
+    let manifest = fs::read_to_string(dir.join("manifest.jsonl")).unwrap();
+    let lines = manifest.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let text = |v: &serde_json::Value| v.as_str().unwrap().to_string();
+    let mut all: Vec<_> = lines.map(|l| (text(&l["part"]), text(&l["sha256"]))).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+#[test]
+fn a_run_killed_twenty_times_ends_with_the_same_model_on_any_number_of_threads() {
+    let folder = folder("killed");
+    finish(&folder.join("one"), "1");
+    let start = std::time::Instant::now();
+    finish(&folder.join("two"), "2");
+    let whole = start.elapsed();
+    let expected = model(&folder.join("one"));
+    assert_eq!(model(&folder.join("two")), expected);
+    assert_eq!(parts(&folder.join("two")), parts(&folder.join("one")));
+
+    let mut kills = 0;
+    let mut state = 12345u64;
+    for threads in ["1", "2"] {
+        let dir = folder.join(format!("killed-{threads}"));
+        let mut here = 0;
+        while here < 10 {
+            let mut child = learn(&dir, threads).spawn().unwrap();
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            // Each life gets a little further than the last, so that every stage sees some deaths.
+            let share = (here as f64 + (state >> 33) as f64 / (1u64 << 31) as f64) / 12.0;
+            std::thread::sleep(whole.mul_f64(share).max(Duration::from_millis(5)));
+            let finished = child.try_wait().unwrap().is_some();
+            child.kill().unwrap();
+            child.wait().unwrap();
+            here += 1;
+            if finished {
+                // It was faster than planned: begin anew.
+                let _ = fs::remove_dir_all(&dir);
+                continue;
+            }
+            kills += 1;
+        }
+        finish(&dir, threads);
+        assert_eq!(model(&dir), expected, "{threads} threads");
+        assert_eq!(parts(&dir), parts(&folder.join("one")));
+    }
+    // Short lives until twenty deaths are certain, whatever the machine did meanwhile.
+    let dir = folder.join("short-lives");
+    while kills < 20 {
+        let mut child = learn(&dir, "2").spawn().unwrap();
+        std::thread::sleep(whole.mul_f64(0.1));
+        kills += child.try_wait().unwrap().is_none() as u32;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if dir.join("reports/report.json").exists() {
+            let _ = fs::remove_dir_all(&dir);
+        }
+    }
+    finish(&dir, "2");
+    assert_eq!(model(&dir), expected);
+}
+
+#[test]
+fn a_damaged_part_is_set_aside_reported_and_made_again() {
+    let dir = folder("damaged").join("run");
+    finish(&dir, "2");
+    let expected = model(&dir);
+    let part = dir.join("parts/start-0001.parquet");
+    let whole = fs::read(&part).unwrap();
+    let mut bytes = whole.clone();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x40;
+    fs::write(&part, &bytes).unwrap();
+    fs::remove_file(dir.join("parts/random-0000.parquet")).unwrap();
+    let verify = |args: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_ludex")).args(["runs", "verify"]).arg(&dir).args(args).output().unwrap()
+    };
+    let out = verify(&[]);
+    assert_eq!(out.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&out.stdout).to_string();
+    assert!(
+        said.contains("start/0001: its file was altered") && said.contains("random/0000: its file is gone"),
+        "{said}"
+    );
+    assert_eq!(fs::read(&part).unwrap(), bytes, "verifying changes nothing");
+
+    let out = finish(&dir, "1");
+    let said = String::from_utf8_lossy(&out.stderr).to_string();
+    assert!(said.contains("start/0001 is made again") && said.contains("random/0000 is made again"), "{said}");
+    assert_eq!(fs::read(&part).unwrap(), whole);
+    assert!(dir.join("parts/start-0001.damaged").exists());
+    assert_eq!(model(&dir), expected);
+    let out = verify(&["--all"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+    let out = verify(&["--part", "start/0001"]);
+    assert!(out.status.success());
+    assert_eq!(verify(&["--part", "nonsense/0001"]).status.code(), Some(2));
+
+    // Half a line at the end of the manifest is what a crash leaves.
+    let manifest = dir.join("manifest.jsonl");
+    let mut text = fs::read(&manifest).unwrap();
+    text.truncate(text.len() - 20);
+    fs::write(&manifest, text).unwrap();
+    finish(&dir, "2");
+    assert_eq!(model(&dir), expected);
+}
+
+#[test]
+fn a_full_disk_stops_the_run_with_one_line_and_it_goes_on_later() {
+    let disk = folder("full").join("disk");
+    fs::create_dir_all(&disk).unwrap();
+    let mount = |options: &str| {
+        Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "ludex-test"])
+            .arg(&disk)
+            .stderr(Stdio::null())
+            .status()
+    };
+    if !mount("size=48k").is_ok_and(|s| s.success()) {
+        eprintln!("skipped: a small file system cannot be mounted here");
+        return;
+    }
+    let dir = disk.join("run");
+    let out = learn(&dir, "2").output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).to_string();
+    let remounted = Command::new("mount").args(["-o", "remount,size=64m"]).arg(&disk).status().unwrap().success();
+    let later = learn(&dir, "2").output().unwrap();
+    let resumed = dir.join("manifest.jsonl").exists().then(|| model(&dir));
+    // Read-only: one line as well, and nothing is lost.
+    Command::new("mount").args(["-o", "remount,ro"]).arg(&disk).status().unwrap();
+    let read_only = learn(&disk.join("other"), "2").output().unwrap();
+    Command::new("umount").arg(&disk).status().unwrap();
+
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert_eq!(said.trim().lines().count(), 1, "{said}");
+    assert!(said.contains("No space left"), "{said}");
+    assert!(remounted && later.status.success(), "{}", String::from_utf8_lossy(&later.stderr));
+    let clean = folder("full-clean").join("run");
+    finish(&clean, "1");
+    assert_eq!(resumed.unwrap(), model(&clean));
+    let said = String::from_utf8_lossy(&read_only.stderr).to_string();
+    assert_eq!((read_only.status.code(), said.trim().lines().count()), (Some(1), 1), "{said}");
+    assert!(said.contains("Read-only"), "{said}");
+}
+
+#[test]
+fn what_the_user_typed_wrong_is_one_line_and_exit_code_2() {
+    let folder = folder("typed");
+    let ludex =
+        |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_ludex")).args(args).current_dir(&folder).output().unwrap();
+    let bad = [
+        vec!["learn"],
+        vec!["learn", "conect4"],
+        vec!["learn", "connect4", "--system", "uct-cnn"],
+        vec!["learn", "connect4", "--preset", "tack"],
+        vec!["learn", "connect4", "--set", "train.unitz=3"],
+        vec!["learn", "--run", "nowhere", "--resume"],
+        vec!["learn", "breakthrough", "--preset", "tick", "--set", "train.view=sideways"],
+        vec!["runs", "show", "nowhere"],
+        vec!["runs", "verify", "nowhere"],
+        vec!["tune", "connect4", "--option", "c"],
+        vec!["tune", "connect4", "--option", "c=2..1"],
+        vec!["tune", "connect4", "--option", "nonsense=0..1"],
+        vec!["reproduce", "nothing"],
+        vec!["reproduce", "uct-ccnn", "--preset", "soon"],
+        vec!["play", "connect4", "--model", "nowhere"],
+        vec!["match", "connect4", "neural", "random"],
+        vec!["match", "connect4", "minimax(model=nowhere)", "random"],
+        vec!["match", "connect4", "random"],
+    ];
+    for args in bad {
+        let out = ludex(&args);
+        let said = String::from_utf8_lossy(&out.stderr).to_string();
+        assert_eq!(out.status.code(), Some(2), "{args:?}: {said}");
+        assert_eq!(said.trim().lines().count(), 1, "{args:?}: {said}");
+    }
+    // A run that exists is not overwritten, and a model of another game is refused.
+    let tick = ["learn", "connect4", "--preset", "tick"];
+    assert!(ludex(&tick).status.success());
+    let again = ludex(&tick);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("--resume"));
+    let out = ludex(&["match", "othello", "--model", "runs/connect4-uct-ccnn-tick-1", "random"]);
+    assert_eq!(out.status.code(), Some(2));
+    let other = ludex(&["learn", "connect4", "--preset", "tick", "--set", "train.units=3", "--resume"]);
+    assert_eq!(other.status.code(), Some(2), "{}", String::from_utf8_lossy(&other.stderr));
+}
+
+#[test]
+fn what_was_learned_plays_and_is_listed() {
+    let folder = folder("listed");
+    let ludex = |args: &[&str]| {
+        let out = Command::new(env!("CARGO_BIN_EXE_ludex")).args(args).current_dir(&folder).output().unwrap();
+        assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap()
+    };
+    let json: serde_json::Value =
+        serde_json::from_str(&ludex(&["learn", "tictactoe", "--preset", "tick", "--json"])).unwrap();
+    assert_eq!((json["schema"].as_u64(), json["seed"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(json["config"]["game"], "tictactoe");
+    assert!(json["strength"]["anchors"][0]["interval"]["low"].is_number());
+    let run = "runs/tictactoe-uct-ccnn-tick-1";
+    for plot in ["tuning.svg", "curve.svg"] {
+        assert!(fs::read_to_string(folder.join(run).join("reports").join(plot)).unwrap().starts_with("<svg"));
+    }
+    assert!(ludex(&["runs"]).contains("finished"));
+    assert!(ludex(&["runs", "show", run]).contains("tictactoe"));
+    let runs: serde_json::Value = serde_json::from_str(&ludex(&["runs", "--json"])).unwrap();
+    assert_eq!(runs["runs"][0]["finished"], true);
+    ludex(&["match", "tictactoe", "--model", run, "--level", "1", "random", "--games", "4"]);
+    let spec = format!("minimax(depth=2, model={run})");
+    ludex(&["match", "tictactoe", &spec, &format!("neural(sims=20, model={run})"), "--games", "4"]);
+    let tuned = ludex(&[
+        "tune",
+        "tictactoe",
+        "--agent",
+        "uct(sims=10, playout=mast)",
+        "--option",
+        "c=0.1..2",
+        "--option",
+        "playout.eps=0..1",
+        "--iterations",
+        "2",
+        "--population",
+        "4",
+        "--elites",
+        "2",
+        "--games",
+        "2",
+        "--json",
+    ]);
+    let tuned: serde_json::Value = serde_json::from_str(&tuned).unwrap();
+    assert_eq!(tuned["rounds"].as_array().unwrap().len(), 2);
+    assert!(tuned["agent"].as_str().unwrap().contains("eps="));
+    let shown =
+        ludex(&["reproduce", "uct-ccnn", "--game", "tictactoe", "--preset", "tick", "--seeds", "2", "--markdown"]);
+    assert!(shown.contains("### Table 6"), "{shown}");
+    let json = ludex(&["reproduce", "uct-ccnn", "--game", "tictactoe", "--preset", "tick", "--seeds", "2", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["games"][0]["exhibits"].as_array().unwrap().len(), 5);
+}

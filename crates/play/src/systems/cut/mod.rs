@@ -1,8 +1,8 @@
 //! Cut playouts (Cotarelo et al. 2021): UCT plays itself, a net learns from the results who wins where, and ends playouts of
 //! the same UCT as soon as it is sure.
 //!
-//! A match begins with an opening of random length by a weak player, so that the net sees states that good players avoid but
-//! playouts reach; from there on every state is an example, labelled with the match's result. A multilayer perceptron with
+//! A match begins with an opening of random length by a weak player that ends with a few random moves, so that the net sees
+//! states that good players avoid but playouts reach; from there on every state is an example, labelled with the match's result. A multilayer perceptron with
 //! three outputs (win, draw, loss) learns them by Rprop, split by match.
 //!
 //! Rows of self-play are parts of the run, and the learner saves itself after every few epochs, so that a run that was
@@ -54,7 +54,8 @@ pub struct Generate {
     pub most_sims: u64,
     pub agent: Spec,
     pub opening: Spec,
-    pub opening_share: f64,
+    pub opening_share: [f64; 2],
+    pub opening_random: u32,
     pub batch: usize,
 }
 
@@ -126,6 +127,7 @@ pub struct Tables {
     pub empty_games: usize,
     pub empty_sims: u64,
     pub accuracy_playouts: usize,
+    pub opening_share: [f64; 2],
 }
 
 /// The encoder that the options describe.
@@ -145,15 +147,20 @@ fn encoder(info: &GameInfo, t: &Train) -> Result<Encoder, RunError> {
     }
 }
 
-/// A position after an opening of random length by this agent, in which the game is not over.
-fn opening(table: &dyn Table, agent: &Spec, most: f64, seed: u64) -> Box<dyn Position> {
+/// A position after an opening of random length, its last moves random ones, in which the game is not over.
+fn opening(table: &dyn Table, g: &Generate, length: f64, seed: u64) -> Box<dyn Position> {
     let mut rng = Rng::stream(seed, 0);
     let mut position = table.start();
-    let plies = (rng.unit() * most) as usize;
-    let mut weak = table.agent(agent, Rng::derive(seed, 1)).expect("the agent has been checked");
+    let [least, most] = g.opening_share;
+    let plies = ((least + rng.unit() * (most - least).max(0.0)) * length) as u32;
+    let random = rng.below(g.opening_random.min(plies) + 1);
+    let mut weak = table.agent(&g.opening, Rng::derive(seed, 1)).expect("the agent has been checked");
     weak.start(&*position);
-    for _ in 0..plies {
-        let m = weak.choose(&Limit::default()).mv;
+    for ply in 0..plies {
+        let m = match ply < plies - random {
+            true => weak.choose(&Limit::default()).mv,
+            false => *rng.pick(&position.legal()).expect("the game is not over"),
+        };
         let mut next = position.clone();
         if next.play(m).is_err() || next.outcome().is_some() {
             break;
@@ -176,12 +183,12 @@ fn generate(table: &dyn Table, run: &Run<'_>, g: &Generate, seed: u64) -> Result
         table.agent(spec, 0).map_err(|e| RunError::Config(format!("self-play: {e}")))?;
     }
     let play = SelfPlay { table, agent: &agent, children: false, states: true };
-    let (batch, most) = (g.batch.max(1), g.opening_share * random_length(table));
+    let (batch, length) = (g.batch.max(1), random_length(table));
     let parts = run.stage("generate", g.matches.div_ceil(batch), |part| {
         let mut examples = Examples::new(table.info());
         for i in part * batch..((part + 1) * batch).min(g.matches) {
             let seed = Rng::derive(Rng::derive(seed, 2), i as u64);
-            let start = opening(table, &g.opening, most, Rng::derive(seed, 1));
+            let start = opening(table, g, length, Rng::derive(seed, 1));
             play.play(&*start, i as u32, Rng::derive(seed, 2), &mut examples);
         }
         examples

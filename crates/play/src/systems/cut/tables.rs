@@ -126,9 +126,12 @@ impl Stage<'_> {
 /// Learns with each seed, and reads what was learned from.
 fn train(experiment: &Experiment<'_>) -> Result<Vec<Trained>, RunError> {
     let mut all = Vec::new();
+    let [from, to] = options(&experiment.plan(1, &[])?)?.tables.opening_share;
+    // The paper does not say where its matches begin; ours begin around the positions of the tables.
+    let own = [format!("generate.opening_share=[{from:?}, {to:?}]")];
     for &seed in &experiment.seeds {
-        let report = experiment.learn("cut", seed, &[])?;
-        let plan = experiment.plan(seed, &[])?;
+        let report = experiment.learn("cut", seed, &own)?;
+        let plan = experiment.plan(seed, &own)?;
         let dir = experiment.dir.join(format!("cut-seed{seed}"));
         let run = Run::open(&dir, &plan.to_toml(), true, experiment.threads, experiment.watch)?;
         let (parts, _) = generate(experiment.table, &run, &options(&plan)?.generate, seed)?;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 /// Chances from a hash of the state, the same for player 0 whoever moves; checks that it is led through the playout.
 struct Hashed<G: Game> {
     followed: Option<G::State>,
-    log: Arc<Mutex<Vec<f32>>>,
+    log: Log,
 }
 
 fn chance<G: Game>(game: &G, s: &G::State, n: u64) -> f32 {
@@ -47,8 +47,11 @@ fn search<G: Game>(
     (choice, mcts.tally())
 }
 
-fn cut<G: Game>(ask: Ask, threshold: f32, call: Call) -> (Box<dyn Playout<G>>, Arc<Mutex<Vec<f32>>>) {
-    let log = Arc::new(Mutex::new(Vec::new()));
+/// The largest chance of each answer.
+type Log = Arc<Mutex<Vec<f32>>>;
+
+fn cut<G: Game>(ask: Ask, threshold: f32, call: Call) -> (Box<dyn Playout<G>>, Log) {
+    let log = Log::default();
     let outlook = Hashed { followed: None, log: log.clone() };
     (Box::new(CutPlayout::new(Box::new(outlook), ask, threshold, call)), log)
 }

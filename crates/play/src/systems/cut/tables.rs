@@ -270,9 +270,11 @@ fn ceiling(stage: &Stage<'_>) -> Result<Vec<Bouts>, RunError> {
     stage.plain("exact", &Spec::word("exact"))
 }
 
-/// Iterations, good predictions, wins, milliseconds, unique and all states not in training. The time columns of the first
-/// row stand in its last two columns as well: a slip of the paper.
-const TABLE_5: [(u64, u32, u32, u32, &str, &str); 5] = [
+/// Iterations, good predictions, wins, milliseconds, unique and all states not in training.
+type Row5 = (u64, u32, u32, u32, &'static str, &'static str);
+
+/// The time columns of the first row stand in its last two columns as well: a slip of the paper.
+const TABLE_5: [Row5; 5] = [
     (5000, 2430, 54, 734, "384 (slip)", "734 (slip)"),
     (10_000, 5553, 66, 1451, "816", "1816"),
     (30_000, 17_885, 75, 4336, "795", "1851"),
@@ -305,7 +307,7 @@ fn table5(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
         let rows = stage.net(&format!("net-{sims}"), |s| s.set("sims", sims))?;
         let (w, (unique, total)) = (wdl(&rows), stage.unseen(&rows));
         let paper = TABLE_5.iter().find(|p| p.0 == sims);
-        let quoted = |f: &dyn Fn(&(u64, u32, u32, u32, &str, &str)) -> String| paper.map_or("-".into(), f);
+        let quoted = |f: &dyn Fn(&Row5) -> String| paper.map_or("-".into(), f);
         let by_seed: Vec<String> = rows.iter().map(|b| format!("{:.0} %", 100.0 * b.pairs().wdl().score())).collect();
         out.row([
             thousands(sims),
@@ -480,7 +482,7 @@ fn accuracy(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
         format!("predictions at threshold {threshold} against exact results, in states of random playouts"),
         &["free edges", "states", "sure", "of these right", "right in all states"],
     );
-    let nets: Vec<Folded> = stage.trained.iter().map(|t| load(t)).collect::<Result<_, RunError>>()?;
+    let nets: Vec<Folded> = stage.trained.iter().map(load).collect::<Result<_, RunError>>()?;
     let table = stage.experiment.table;
     let mut bins = vec![Bin::default(); table.info().moves as usize + 1];
     for (i, start) in stage.starts.iter().enumerate() {

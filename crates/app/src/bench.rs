@@ -8,12 +8,15 @@ use crate::open;
 use crate::verbs::{SCHEMA, progress, say};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use cpu_time::ThreadTime;
+use cpu_time::{ProcessTime, ThreadTime};
 use ludex_core::{Limit, Rng};
+use ludex_play::selfplay::SelfPlay;
+use ludex_play::store::{Examples, Run, Unwatched};
 use ludex_play::{Agent, Table};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// What is measured: the games in the variants that OpenSpiel has too.
 const GAMES: [&str; 10] = [
@@ -45,12 +48,32 @@ pub struct Bench {
     /// Measure OpenSpiel, and for Connect Four the fastest Rust crates, beside Ludex
     #[arg(long)]
     peers: bool,
+    /// Measure instead how much of a bare search's speed is left when its matches are recorded in a run (two threads)
+    #[arg(long, conflicts_with = "peers")]
+    generation: bool,
     /// Seconds of processor time for each of five repeats
     #[arg(long, default_value_t = 0.2)]
     seconds: f64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// One match of searches alone; gives their number.
+fn bare(table: &dyn Table, agent: &ludex_play::Spec, i: usize) -> u64 {
+    let seed = Rng::derive(SEED, i as u64);
+    let build = |p: usize| table.agent(agent, Rng::derive(seed, p as u64)).expect("a sound spec");
+    let mut agents: Vec<Box<dyn Agent>> = (0..table.info().players()).map(build).collect();
+    let mut position = table.start();
+    agents.iter_mut().for_each(|a| a.start(&*position));
+    let mut searches = 0;
+    while position.outcome().is_none() && searches < 2_000 {
+        let m = agents[position.mover().index()].choose(&Limit::default()).mv;
+        position.play(m).expect("agents play legal moves");
+        agents.iter_mut().for_each(|a| a.observe(m));
+        searches += 1;
+    }
+    searches
 }
 
 struct Row {
@@ -62,7 +85,60 @@ struct Row {
     peer: Option<Value>,
 }
 
+/// Matches of the generation benchmark.
+const MATCHES: usize = 8;
+
 impl Bench {
+    /// The same matches twice, with the same seeds: searched only, and recorded as parts of a run. Processor time of both.
+    fn generation(&self, games: &[String]) -> Result<()> {
+        let agent = crate::spec("uct(sims=1000, c=0.78, form=kocsis, reward=signed, final=max)")?;
+        let mut rows = Vec::new();
+        for game in games {
+            let table = open(game)?;
+            let play = SelfPlay { table: &*table, agent: &agent, children: true, states: true };
+            let dir = std::env::temp_dir().join(format!("ludex-bench-{}", std::process::id()));
+            let clean = || drop(std::fs::remove_dir_all(&dir));
+            clean();
+            let run = Run::open(&dir, "bench = true\n", false, 2, &Unwatched).context("making a run")?;
+            let (start, wall) = (ProcessTime::now(), Instant::now());
+            let parts = run.stage("start", MATCHES, |i| {
+                let mut examples = Examples::new(table.info());
+                play.play(&*table.start(), i as u32, Rng::derive(SEED, i as u64), &mut examples);
+                examples
+            })?;
+            let (recorded, wall) = (start.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
+            let start = ProcessTime::now();
+            let searches: u64 = std::thread::scope(|scope| {
+                let half = |h: usize| {
+                    let (table, agent) = (&*table, &agent);
+                    scope.spawn(move || (h..MATCHES).step_by(2).map(|i| bare(table, agent, i)).sum::<u64>())
+                };
+                [half(0), half(1)].map(|h| h.join().expect("no panic")).iter().sum()
+            });
+            let bare = start.elapsed().as_secs_f64();
+            clean();
+            let sims = 1000.0 * searches as f64;
+            let examples: usize = parts.iter().map(Examples::len).sum();
+            rows.push((table.info().name.clone(), sims / recorded, bare / recorded, MATCHES as f64 / wall, examples));
+        }
+        if self.json {
+            let row = |r: &(String, f64, f64, f64, usize)| {
+                json!({"game": r.0, "simulations_per_cpu_second": r.1, "share_of_bare_search": r.2, "parts_per_second": r.3,
+                    "examples": r.4})
+            };
+            let object = json!({"schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "seed": SEED,
+                "config": {"agent": agent, "matches": MATCHES}, "generation": rows.iter().map(row).collect::<Vec<_>>()});
+            return say(serde_json::to_string_pretty(&object)?);
+        }
+        say(format!("{MATCHES} matches of {agent}, one a part, two threads"))?;
+        rows.iter().try_for_each(|(game, rate, share, parts, examples)| {
+            say(format!(
+                "{game:<24} {rate:>9.0} simulations a processor second, {:.1} % of the bare search; {parts:.2} parts/s, {examples} examples",
+                100.0 * share
+            ))
+        })
+    }
+
     pub fn run(&self) -> Result<()> {
         let games: Vec<String> = match self.game.is_empty() {
             true => GAMES.iter().map(|g| g.to_string()).collect(),
@@ -73,6 +149,9 @@ impl Bench {
         }
         if !(self.seconds > 0.0 && self.seconds <= 60.0) {
             return Err(crate::Usage("--seconds is a number above 0 and at most 60".into()).into());
+        }
+        if self.generation {
+            return self.generation(&games);
         }
         let peers = if self.peers { Some(Peers::find()?) } else { None };
         let bar = progress(games.len() as u64 + 1, "games");

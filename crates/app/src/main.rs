@@ -4,6 +4,7 @@ mod bench;
 mod contest;
 mod engine;
 mod gdl;
+mod ggp;
 mod learn;
 mod play;
 mod verbs;
@@ -53,6 +54,10 @@ enum Verb {
     Gdl(gdl::Gdl),
     /// Play through a text protocol on standard input and output (for other programs)
     Engine(engine::Args),
+    /// Play in general game playing matches: wait for a host that sends rules and asks for moves
+    Ggp(ggp::player::Args),
+    /// Hold general game playing matches between players on the network
+    GgpServer(ggp::host::Args),
 }
 
 /// Something that the user typed is wrong: one line, exit code 2.
@@ -98,6 +103,8 @@ fn run() -> Result<()> {
         Verb::Tournament(args) => args.run(),
         Verb::Gdl(args) => args.run(),
         Verb::Engine(args) => args.run(),
+        Verb::Ggp(args) => args.run(),
+        Verb::GgpServer(args) => args.run(),
     }
 }
 

@@ -136,6 +136,24 @@ pub trait Game: Send + Sync + 'static {
         false
     }
 
+    /// The state before the choices that are [hidden](Game::hidden): what everybody may know. The state itself if none are.
+    fn open(&self, s: &Self::State) -> Self::State {
+        s.clone()
+    }
+
+    /// The state as its mover may imagine it: what is hidden is chosen anew, at random.
+    fn redrawn(&self, s: &Self::State, rng: &mut Rng) -> Self::State {
+        let mut drawn = self.open(s);
+        if self.hidden(s) && !self.hidden(&drawn) {
+            let mover = self.mover(s);
+            while self.mover(&drawn) != mover {
+                let Some(m) = self.sample(&drawn, rng) else { break };
+                self.play(&mut drawn, m);
+            }
+        }
+        drawn
+    }
+
     /// Adds up the payoffs of `n` uniformly random playouts from `s`, by player, and gives the plies of all of them.
     /// Overridden where many can be played at once; which playouts are drawn may then depend on `n`.
     fn rollouts(&self, s: &Self::State, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {

@@ -42,8 +42,19 @@ impl Iterator for Ones {
     }
 }
 
+/// The position of the `n`th bit of a word, from 0; the word must have that many. Drawing moves is a tenth of a playout in
+/// lanes, and bit deposit makes this three instructions.
+#[inline]
+#[cfg(all(target_arch = "x86_64", target_feature = "bmi2"))]
+#[allow(unsafe_code)]
+pub(crate) fn select(w: u64, n: u32) -> u32 {
+    // SAFETY: compiled only where the build says that every target machine has BMI2.
+    unsafe { std::arch::x86_64::_pdep_u64(1 << n, w) }.trailing_zeros()
+}
+
 /// The position of the `n`th bit of a word, from 0; the word must have that many.
 #[inline]
+#[cfg(not(all(target_arch = "x86_64", target_feature = "bmi2")))]
 pub(crate) fn select(mut w: u64, mut n: u32) -> u32 {
     // Halve the place to look at by counting; the last byte bit by bit.
     let mut at = 0;

@@ -45,10 +45,10 @@ pub(crate) enum Turn {
 }
 
 impl Desk {
-    /// What an interpreter has spent so far.
+    /// What has been spent so far, in joining steps of the interpreter; edges and gates of a net are some sixty times cheaper.
     pub fn spent(&self) -> u64 {
         match &self.at {
-            At::Net(_) => 0,
+            At::Net(m) => (m.cost + m.looked) / 60,
             At::Rules(i) => i.spent,
         }
     }

@@ -11,6 +11,7 @@
 
 use crate::bits::{flip, get, words};
 use crate::code::Code;
+use crate::fans::{Counters, Fans, OFF, Touched, is_on};
 use crate::net::*;
 use crate::tapes::Tapes;
 use std::ops::Range;
@@ -24,25 +25,18 @@ pub(crate) struct Group {
     pub words: Range<usize>,
 }
 
-/// Where a node's change goes: edges to gates, then output bits; the next node's start where these end.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fan {
-    gates: u32,
-    bits: u32,
-}
-
 /// How the net is wired for events; shared by all machines.
 #[derive(Clone, Debug)]
 pub(crate) struct Wiring {
     /// First node of the moves; a move's node is this plus its index in `net.does`.
     does: usize,
-    fans: Vec<Fan>,
-    /// Gates as `2 * gate + negated`, bits by number.
-    edges: Vec<u32>,
+    fans: Fans,
+    /// The count of each leaf when all inputs are false, less its threshold, by output bit.
+    leaf_bias: Vec<u16>,
     /// The loops that each node feeds; empty if there are none at all.
     feeds: Vec<Vec<u32>>,
     /// The count of each gate when all inputs are false, less its threshold.
-    bias: Vec<i32>,
+    bias: Vec<u16>,
     /// Output bits when all nodes are false.
     blank: Vec<u64>,
     kept: Vec<bool>,
@@ -98,16 +92,16 @@ impl Wiring {
                 (looped[n as usize], loop_of[n as usize]) = (kept[n as usize], i as u32);
             }
         }
-        let mut bias = vec![-1; nodes];
+        let mut bias = vec![OFF; nodes];
         let (mut gates, mut feeds) = (vec![Vec::new(); nodes], vec![Vec::new(); nodes]);
         for n in (0..nodes).filter(|&n| kept[n]) {
             let inputs = net.inputs(n as Node);
             let need = match net.kinds[n] {
-                Kind::And => inputs.len() as i32,
+                Kind::And => inputs.len(),
                 Kind::Or => 1,
                 _ => continue,
             };
-            bias[n] = inputs.iter().filter(|&l| l & 1 == 1).count() as i32 - need;
+            bias[n] = inputs.iter().filter(|&l| l & 1 == 1).count().wrapping_sub(need) as u16;
             for &l in inputs {
                 let from = (l >> 1) as usize;
                 if !looped[n] {
@@ -119,21 +113,40 @@ impl Wiring {
         }
         let mut bits = vec![Vec::new(); nodes];
         let mut blank = vec![0; used];
-        for (l, bit) in outputs {
+        let mut sources = vec![0u8; used * 64];
+        for &(l, bit) in &outputs {
             bits[(l >> 1) as usize].push(bit as u32);
+            sources[bit] = sources[bit].saturating_add(1);
             if l & 1 == 1 {
                 flip(&mut blank, bit);
             }
         }
-        let (mut fans, mut edges) = (Vec::new(), Vec::new());
-        for n in 0..nodes {
-            let mut fan = Fan { gates: edges.len() as u32, bits: 0 };
-            edges.append(&mut gates[n]);
-            fan.bits = edges.len() as u32;
-            edges.append(&mut bits[n]);
-            fans.push(fan);
+        let read = values_read(net, tapes, &kept, &looped, &groups);
+        let mut leaf = vec![u32::MAX; nodes];
+        let mut leaf_bias = vec![OFF; used * 64];
+        for n in (0..nodes).filter(|&n| kept[n] && !looped[n] && !read[n]) {
+            let alone = gates[n].is_empty() && feeds[n].is_empty();
+            if let (Kind::And | Kind::Or, true, &[bit]) = (net.kinds[n], alone, bits[n].as_slice())
+                && sources[bit as usize] == 1
+            {
+                leaf[n] = bit;
+                leaf_bias[bit as usize] = bias[n];
+                if is_on(bias[n]) {
+                    flip(&mut blank, bit as usize);
+                }
+                bias[n] = OFF;
+                bits[n].clear();
+            }
         }
-        fans.push(Fan { gates: edges.len() as u32, bits: 0 });
+        leaf_bias.truncate(leaf.iter().filter(|&&b| b != u32::MAX).max().map_or(0, |&b| b as usize + 1));
+        let touched = |(edges, bits): (Vec<u32>, Vec<u32>)| {
+            let (gates, leaves): (Vec<u32>, Vec<u32>) =
+                edges.into_iter().partition(|&e| leaf[(e >> 1) as usize] == u32::MAX);
+            let at_bit = |e: u32| leaf[(e >> 1) as usize] << 1 | (e & 1);
+            Touched { gates, leaves: leaves.into_iter().map(at_bit).collect(), bits }
+        };
+        let touched: Vec<Touched> = gates.into_iter().zip(bits).map(touched).collect();
+        let fans = Fans::new(&touched, leaf_bias.len(), used);
         if feeds.iter().all(Vec::is_empty) {
             feeds.clear();
         }
@@ -149,7 +162,7 @@ impl Wiring {
         Wiring {
             does: 1 + facts,
             fans,
-            edges,
+            leaf_bias,
             feeds,
             bias,
             blank,
@@ -163,6 +176,27 @@ impl Wiring {
             kept,
         }
     }
+}
+
+/// The nodes whose value is asked for, beyond what changes pass on.
+fn values_read(net: &Net, tapes: Option<&Tapes>, kept: &[bool], looped: &[bool], groups: &[Vec<Group>]) -> Vec<bool> {
+    let goals = net.roles.iter().flat_map(|r| r.goals.iter().map(|g| g.1));
+    let effects = tapes.into_iter().flat_map(|t| t.all_effects().map(|e| e.1));
+    let next = net.next.iter().copied().filter(|_| tapes.is_some());
+    let asked: Vec<Lit> = goals.chain(effects).chain(next).collect();
+    let on_demand = net.cone(asked.iter().copied());
+    let guards = groups.iter().flatten().map(|g| g.guard);
+    let evaluated = (0..net.len()).filter(|&n| looped[n] || on_demand[n] && !kept[n]);
+    let inputs = evaluated.flat_map(|n| net.inputs(n as Node).iter().copied());
+    let mut read = vec![false; net.len()];
+    asked
+        .iter()
+        .copied()
+        .chain(guards)
+        .chain(inputs)
+        .chain([net.terminal])
+        .for_each(|l| read[(l >> 1) as usize] = true);
+    read
 }
 
 /// Each role's moves by guard, with their places among the output bits.
@@ -192,7 +226,9 @@ fn groups(net: &Net, outputs: &mut Vec<(Lit, usize)>) -> (Vec<Vec<Group>>, usize
 pub(crate) struct Machine {
     /// The facts that hold.
     pub facts: Vec<u64>,
-    count: Vec<i32>,
+    /// True inputs less threshold; below zero means off, so that crossing the threshold is a carry.
+    count: Vec<u16>,
+    leaves: Vec<u16>,
     value: Vec<u8>,
     out: Vec<u64>,
     /// Gates to look at: a ring is not needed, it empties between calls.
@@ -203,17 +239,20 @@ pub(crate) struct Machine {
     differ: Vec<u64>,
     /// Edges followed and formulas evaluated, for choosing between evaluators.
     pub cost: u64,
+    /// Gates of loops looked at.
+    pub looked: u64,
 }
 
 impl Machine {
     /// At the state without facts.
     pub fn new(net: &Net, wiring: &Wiring) -> Machine {
         let is_gate = |n: usize| matches!(net.kinds[n], Kind::And | Kind::Or) && wiring.kept[n] && !wiring.looped[n];
-        let on: Vec<u32> = (0..net.len()).filter(|&n| is_gate(n) && wiring.bias[n] >= 0).map(|n| n as u32).collect();
+        let on: Vec<u32> = (0..net.len()).filter(|&n| is_gate(n) && is_on(wiring.bias[n])).map(|n| n as u32).collect();
         let loops = (0..net.loops.len() as u32).filter(|&l| wiring.looped[net.loops[l as usize].start as usize]);
         let mut machine = Machine {
             facts: vec![0; words(net.facts.len())],
             count: wiring.bias.clone(),
+            leaves: wiring.leaf_bias.clone(),
             value: vec![0; net.len()],
             out: wiring.blank.clone(),
             queued: on.len(),
@@ -221,6 +260,7 @@ impl Machine {
             dirty: loops.collect(),
             differ: vec![0; words(net.facts.len())],
             cost: 0,
+            looked: 0,
         };
         machine.settle(net, wiring);
         machine
@@ -245,6 +285,7 @@ impl Machine {
         self.facts.copy_from_slice(&other.facts);
         self.count[..wiring.last].copy_from_slice(&other.count[..wiring.last]);
         self.value[..wiring.last].copy_from_slice(&other.value[..wiring.last]);
+        self.leaves.copy_from_slice(&other.leaves);
         self.out.copy_from_slice(&other.out);
     }
 
@@ -364,6 +405,7 @@ impl Machine {
         self.value[range.start as usize..range.end as usize].fill(0);
         loop {
             let mut grown = false;
+            self.looked += range.len() as u64;
             for n in range.clone() {
                 if self.value[n as usize] == 0 && self.evaluate(net, n) {
                     self.value[n as usize] = 1;
@@ -379,7 +421,7 @@ impl Machine {
     /// Turns an input; gates hear of it when things settle.
     #[inline]
     fn turn(&mut self, n: usize, v: bool) {
-        self.count[n] = v as i32 - 1;
+        self.count[n] = (v as u16).wrapping_sub(1);
         if self.queue.len() == self.queued {
             self.queue.resize(2 * self.queued + 64, 0);
         }
@@ -391,67 +433,31 @@ impl Machine {
     #[inline]
     fn settle(&mut self, net: &Net, wiring: &Wiring) {
         loop {
-            let done = self.drain(wiring);
-            if !self.dirty.is_empty() && done {
-                self.settle_loop(net);
-            } else if done {
+            let counters = Counters {
+                count: &mut self.count,
+                value: &mut self.value,
+                leaves: &mut self.leaves,
+                out: &mut self.out,
+                queue: &mut self.queue,
+            };
+            if wiring.feeds.is_empty() {
+                self.cost += wiring.fans.spread(counters, &mut self.queued, |_| {});
                 return;
             }
-        }
-    }
-
-    /// Works through the queue; false if it has to grow first.
-    fn drain(&mut self, wiring: &Wiring) -> bool {
-        // Slices of their own: the compiler then keeps them in registers.
-        let (count, value) = (self.count.as_mut_slice(), self.value.as_mut_slice());
-        let (out, queue) = (self.out.as_mut_slice(), self.queue.as_mut_slice());
-        let (fans, edges) = (wiring.fans.as_slice(), wiring.edges.as_slice());
-        let (mut next, mut queued, mut cost) = (0, self.queued, 0);
-        while next < queued {
-            let n = queue[next] as usize;
-            let v = (count[n] >= 0) as u8;
-            if v == value[n] {
-                next += 1;
-                continue;
-            }
-            let (fan, end) = (fans[n], fans[n + 1].gates);
-            let gates = &edges[fan.gates as usize..fan.bits as usize];
-            if queued + gates.len() > queue.len() {
-                break;
-            }
-            next += 1;
-            value[n] = v;
-            cost += 1 + gates.len();
-            // Whether a count crosses its threshold cannot be predicted: write always, keep if it did.
-            for &edge in gates {
-                let gate = (edge >> 1) as usize;
-                let old = count[gate];
-                let new = old + ((v as u32 ^ edge) & 1) as i32 * 2 - 1;
-                count[gate] = new;
-                queue[queued] = gate as u32;
-                queued += ((old ^ new) < 0) as usize;
-            }
-            for &bit in &edges[fan.bits as usize..end as usize] {
-                flip(out, bit as usize);
-            }
-            if !wiring.feeds.is_empty() {
+            let dirty = &mut self.dirty;
+            let feed = |n: usize| {
                 for &l in &wiring.feeds[n] {
-                    if !self.dirty.contains(&l) {
-                        self.dirty.push(l);
+                    if !dirty.contains(&l) {
+                        dirty.push(l);
                     }
                 }
+            };
+            self.cost += wiring.fans.spread(counters, &mut self.queued, feed);
+            if self.dirty.is_empty() {
+                return;
             }
+            self.settle_loop(net);
         }
-        self.cost += cost as u64;
-        // What was worked through makes room.
-        queue.copy_within(next..queued, 0);
-        self.queued = queued - next;
-        if self.queued == 0 {
-            return true;
-        }
-        let room = self.queue.len() * 2 + edges.len();
-        self.queue.resize(room, 0);
-        false
     }
 
     #[cold]

@@ -22,7 +22,7 @@ use crate::kif::{self, Expr, ExprKind};
 use crate::net::{self, Net};
 use crate::places;
 use crate::restrict::restrict;
-use crate::sheet::{DOES, GOAL, Reading, Sheet, TRUE};
+use crate::sheet::{DOES, GOAL, Reading, Sheet, TRUE, statements};
 use crate::strata::Strata;
 use crate::terms::{Term, natural_order};
 use ludex_core::{Fact, Game, GameInfo, MAX_PLAYERS, Move, Payoffs, Player, Rng, TextError, mix, rules_hash};
@@ -45,6 +45,8 @@ pub struct Options {
 pub struct GdlGame {
     info: GameInfo,
     id: u64,
+    /// Who chooses first in a step of simultaneous moves.
+    first: usize,
     pub(crate) engine: Engine,
     pub(crate) names: Names,
     pub(crate) habits: crate::habits::Habits,
@@ -127,6 +129,7 @@ impl GdlGame {
         let mut game = GdlGame {
             info,
             id,
+            first: 0,
             engine,
             names,
             habits: Default::default(),
@@ -151,6 +154,12 @@ impl GdlGame {
     /// How long reading, grounding and wiring took.
     pub fn set_up(&self) -> Duration {
         self.set_up
+    }
+
+    /// Lets this role choose first wherever moves are simultaneous; the others follow in their order. A player that thinks
+    /// about its own choice is the mover then, and nobody has chosen before it.
+    pub fn choose_first(&mut self, role: usize) {
+        self.first = role.min(self.info.roles.len().saturating_sub(1));
     }
 
     /// Whether the interpreter plays, because the rules are too large for a net.
@@ -315,13 +324,20 @@ impl GdlGame {
     /// The next to choose: the first chooser without a choice, and whether it is the last one.
     #[inline]
     fn chooser(&self, s: &GdlState, choosers: u8) -> (usize, bool) {
-        let mut left = choosers;
-        if choosers & (choosers - 1) != 0 {
-            while self.picked(s, left.trailing_zeros() as usize).is_some() && left & (left - 1) != 0 {
-                left &= left - 1;
-            }
-        }
-        (left.trailing_zeros() as usize, left & (left - 1) == 0)
+        let alone = choosers & (choosers - 1) == 0;
+        if alone { (choosers.trailing_zeros() as usize, true) } else { self.next_of_several(s, choosers) }
+    }
+
+    /// The roles in the order in which they choose.
+    fn order(&self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.first).chain((0..self.info.roles.len()).filter(|&r| r != self.first))
+    }
+
+    fn next_of_several(&self, s: &GdlState, choosers: u8) -> (usize, bool) {
+        let open = |r: &usize| choosers >> r & 1 == 1 && self.picked(s, *r).is_none();
+        let mut left = self.order();
+        let next = left.by_ref().find(open);
+        (next.unwrap_or(choosers.trailing_zeros() as usize), !left.any(|r| open(&r)))
     }
 
     #[inline]
@@ -426,11 +442,11 @@ pub(crate) fn write_expr(e: &Expr) -> String {
     }
 }
 
-/// A hash of what is written, comments and layout aside.
+/// A hash of what is written, comments and layout aside, and whether it comes as one list.
 fn hash_text(text: &str, reading: Reading) -> u64 {
     let mut hash = (reading == Reading::Lenient) as u64;
-    for e in kif::read(text).unwrap_or_default() {
-        for chunk in write_expr(&e).as_bytes().chunks(8) {
+    for e in statements(&kif::read(text).unwrap_or_default()) {
+        for chunk in write_expr(e).as_bytes().chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
             hash = mix(hash ^ u64::from_le_bytes(word));
@@ -506,6 +522,10 @@ impl Game for GdlGame {
         s.words[self.init.len()..].iter().any(|&w| w != 0)
     }
 
+    fn open(&self, s: &GdlState) -> GdlState {
+        self.state(self.fact_words(s))
+    }
+
     fn rollouts(&self, s: &GdlState, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
         self.random_playouts(s, n, rng, totals)
     }
@@ -541,7 +561,7 @@ impl Game for GdlGame {
         }
         if self.hidden(s) {
             words.push("|");
-            for r in 0..self.info.roles.len() {
+            for r in self.order() {
                 if let Some(m) = self.picked(s, r) {
                     words.extend([self.info.roles[r].as_str(), self.names.moves[m as usize].as_str()]);
                 }

@@ -33,6 +33,7 @@ mod event;
 mod exclusive;
 mod extract;
 mod facts;
+mod fans;
 mod game;
 mod gates;
 mod ground;

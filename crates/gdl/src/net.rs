@@ -376,6 +376,7 @@ fn tidy(mut net: Net) -> Net {
     let mut inputs: Vec<Vec<Lit>> =
         net.starts.windows(2).map(|w| net.inputs[w[0] as usize..w[1] as usize].to_vec()).collect();
     extract(&mut kinds, &mut inputs, |n| net.loops.iter().any(|l| l.contains(&n)));
+    narrow(&mut kinds, &mut inputs, |n| net.loops.iter().any(|l| l.contains(&n)));
     let edges: Vec<Vec<u32>> = inputs.iter().map(|list| list.iter().map(|l| l >> 1).collect()).collect();
     let mut keep: Vec<bool> = kinds.iter().map(|k| !matches!(k, Kind::And | Kind::Or)).collect();
     let mut stack: Vec<Node> = net.outputs().map(|l| l >> 1).collect();
@@ -414,4 +415,20 @@ fn tidy(mut net: Net) -> Net {
     laid.next.iter_mut().for_each(|l| *l = renamed(*l));
     laid.terminal = renamed(laid.terminal);
     laid
+}
+
+/// Makes gates of gates of those with more inputs than small counters can count; gates of loops are not counted.
+fn narrow(kinds: &mut Vec<Kind>, inputs: &mut Vec<Vec<Lit>>, looped: impl Fn(Node) -> bool) {
+    const WIDEST: usize = 10_000;
+    for n in 0..kinds.len() {
+        if inputs[n].len() <= WIDEST || looped(n as Node) {
+            continue;
+        }
+        let all = std::mem::take(&mut inputs[n]);
+        for part in all.chunks(WIDEST) {
+            inputs[n].push((kinds.len() as Lit) << 1);
+            kinds.push(kinds[n]);
+            inputs.push(part.to_vec());
+        }
+    }
 }

@@ -58,6 +58,14 @@ const MAX_BODIES: usize = 4096;
 const MAX_CONDITIONS: usize = 500;
 const MAX_LITERALS: usize = 2_000_000;
 
+/// The statements of a sheet. The game manager's protocol sends them as one list.
+pub(crate) fn statements<'a, 'b>(exprs: &'b [Expr<'a>]) -> &'b [Expr<'a>] {
+    match exprs {
+        [Expr { kind: ExprKind::List(list), .. }] if list.iter().all(|e| matches!(e.kind, ExprKind::List(_))) => list,
+        all => all,
+    }
+}
+
 /// A term with variables.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Pat {
@@ -152,14 +160,10 @@ impl Sheet {
     pub fn read(text: &str, reading: Reading) -> Result<Sheet, Error> {
         let exprs = kif::read(text)?;
         let mut reader = Reader::new(reading);
-        // The game manager's protocol sends a sheet as one list of its statements.
-        let statements = match exprs.as_slice() {
-            [Expr { kind: ExprKind::List(list), at }] if list.iter().all(|e| matches!(e.kind, ExprKind::List(_))) => {
-                reader.liberty("the sheet as one list", *at)?;
-                list
-            }
-            all => all,
-        };
+        let statements = statements(&exprs);
+        if let Some(whole) = exprs.first().filter(|_| !std::ptr::eq(exprs.as_slice(), statements)) {
+            reader.liberty("the sheet as one list", whole.at)?;
+        }
         for e in statements {
             reader.statement(e)?;
         }

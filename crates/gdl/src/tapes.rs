@@ -185,6 +185,11 @@ impl Tapes {
         &self.effects[range.start as usize..range.end as usize]
     }
 
+    /// The effects of all moves.
+    pub fn all_effects(&self) -> impl Iterator<Item = &(u32, Lit)> {
+        self.effects.iter()
+    }
+
     /// The facts that would drift but for the move.
     #[inline]
     pub fn undrift(&self, does: u32) -> &[u32] {

@@ -149,6 +149,23 @@ fn simultaneous_choices_are_hidden_from_those_who_choose_later() {
 }
 
 #[test]
+fn any_role_may_choose_first() {
+    let mut game = open(&corpus("simultaneous"));
+    let start = game.initial();
+    let moves = game.legal_moves(&start, 0);
+    game.choose_first(1);
+    let mut s = start.clone();
+    let mut movers = Vec::new();
+    for m in [1, 0, 2] {
+        movers.push(game.mover(&s));
+        game.play(&mut s, moves[m]);
+    }
+    assert_eq!(movers, [Player(1), Player(0), Player(2)]);
+    assert_eq!(Some(s), game.step(&start, &[moves[0], moves[1], moves[2]]));
+    laws::check(&game, &laws::Effort { states: 100, collisions: 500, seed: 1 }).unwrap();
+}
+
+#[test]
 fn careless_ends_have_an_outcome_and_are_reported() {
     let text = corpus("careless");
     let game = open(&text);

@@ -49,7 +49,7 @@ pub use learn::cascade::{CascadeConfig, CascadeLearner, Choose, Objective, Outpu
 pub use learn::mlp::{Loss, MlpConfig, MlpLearner};
 pub use learn::online::{LinearSgd, LinearSgdConfig, PassiveAggressive, PassiveAggressiveConfig, Regressor};
 pub use learn::optim::{Optimiser, Rate, Rprop, RpropKind};
-pub use learn::os_elm::{HiddenSearch, OsElm, OsElmConfig, choose_hidden};
+pub use learn::os_elm::{Chosen, HiddenSearch, OsElm, OsElmConfig, choose_hidden};
 pub use model::{Model, Provenance};
 pub use net::{Cascade, Layer, Mlp, Net, Unit};
 pub use onnx::Names;

@@ -4,7 +4,7 @@
 mod peers;
 
 use ludex_core::Rng;
-use ludex_learn::{Data, HiddenSearch, OsElm, OsElmConfig, choose_hidden};
+use ludex_learn::{Chosen, Data, HiddenSearch, OsElm, OsElmConfig, choose_hidden};
 use serde_json::json;
 
 fn examples(n: usize) -> Data {
@@ -108,11 +108,15 @@ fn cross_validation_finds_a_size_that_generalises() {
     let rows: Vec<u32> = (0..500).collect();
     let search = HiddenSearch { first: 5, step: 10, most: 200, draws: 2, folds: 5, patience: 3 };
     let find = || choose_hidden(OsElmConfig::default(), &search, &data, &rows, 3).unwrap();
-    let (elm, tried) = find();
+    let Chosen { machine: elm, hidden, seed, tried } = find();
     let least = tried.iter().map(|(_, e)| e.validation.unwrap()).fold(f64::INFINITY, f64::min);
     let first = tried[0].1.validation.unwrap();
     assert!(tried.len() > 3 && least < 0.8 * first, "{tried:?}");
     let test = elm.mse(&data, &(500..700).collect::<Vec<_>>());
     assert!((0.5 * least..2.0 * least).contains(&test), "validation {least}, test {test}");
-    assert_eq!(find().0, elm);
+    assert_eq!(find().machine, elm);
+    let mut again =
+        OsElm::new(OsElmConfig { hidden, ..OsElmConfig::default() }, data.inputs(), data.outputs(), seed).unwrap();
+    again.learn(&data, &rows).unwrap();
+    assert_eq!(again, elm, "the seed makes the same layer again");
 }

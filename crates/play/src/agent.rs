@@ -50,7 +50,13 @@ impl<G: Game> Agent for Searcher<G> {
     }
 
     fn choose(&mut self, limit: &Limit) -> Choice {
-        self.search.search(&self.game, &self.state, &limit.or(&self.limit), &mut self.rng)
+        let limit = limit.or(&self.limit);
+        if self.game.hidden(&self.state) {
+            // No search gets to see what the player must not: choices under way are drawn anew.
+            let imagined = self.game.redrawn(&self.state, &mut self.rng);
+            return self.search.search(&self.game, &imagined, &limit, &mut self.rng);
+        }
+        self.search.search(&self.game, &self.state, &limit, &mut self.rng)
     }
 
     fn tally(&self) -> Vec<(&'static str, f64)> {

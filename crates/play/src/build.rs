@@ -8,6 +8,7 @@ use crate::nets::{self, NetOutlook, NetValue};
 use crate::spec::{Spec, SpecError, near};
 use crate::table::Solution;
 use ludex_core::{Evaluator, Game, Limit, Rng, Search};
+use ludex_search::Watch;
 use ludex_search::alphabeta::{self, AlphaBeta, Order, Ties};
 use ludex_search::eval::{RandomValue, Rollouts, Zero};
 use ludex_search::mcts::*;
@@ -201,11 +202,14 @@ pub const PARTS: &[Part] = &[
         kind: Kind::Evaluator,
         name: "random",
         about: "random values",
-        options: &[&[opt(
-            "by",
-            "hash",
-            "hash: the same state always gets the same value | call: a fresh value each time",
-        )]],
+        options: &[&[
+            opt(
+                "by",
+                "hash",
+                "hash: the same state always gets the same value | call: a fresh value each time | net: a net that never learned",
+            ),
+            opt("hidden", "100", "net: hidden units"),
+        ]],
     },
     Part {
         kind: Kind::Evaluator,
@@ -512,6 +516,32 @@ fn outlook<G: Game>(game: &G, model: &Spec) -> Result<Box<dyn Outlook<G>>, SpecE
 }
 
 fn minimax<G: Game>(game: &G, house: &House<G>, r: &Reading<'_>, seed: u64) -> Result<Box<dyn Search<G>>, SpecError> {
+    let (eval, options) = minimax_parts(game, house, r, seed)?;
+    Ok(Box::new(AlphaBeta::new(eval, options)))
+}
+
+/// Alpha-beta as a spec describes it, whose exact nodes somebody wants to know.
+pub(crate) fn watched<G: Game, W: Watch<G>>(
+    game: &G,
+    house: &House<G>,
+    spec: &Spec,
+    seed: u64,
+    watch: W,
+) -> Result<(AlphaBeta<G, W>, Limit), SpecError> {
+    if spec.name != "minimax" {
+        return Err(spec.error(format!("\"{}\" proves nothing: give minimax(..)", short(&spec.name))));
+    }
+    let reading = find(Kind::Agent, spec, &[])?;
+    let (eval, options) = minimax_parts(game, house, &reading, seed)?;
+    Ok((AlphaBeta::watched(eval, options, watch), reading.limit()?))
+}
+
+fn minimax_parts<G: Game>(
+    game: &G,
+    house: &House<G>,
+    r: &Reading<'_>,
+    seed: u64,
+) -> Result<(Box<dyn Evaluator<G>>, alphabeta::Options), SpecError> {
     if !game.info().zero_sum {
         return Err(r.spec.error("minimax needs a two-player zero-sum game; use uct"));
     }
@@ -528,7 +558,7 @@ fn minimax<G: Game>(game: &G, house: &House<G>, r: &Reading<'_>, seed: u64) -> R
         false if r.given("eval").is_some() => return Err(model.error("give either eval= or model=, not both")),
         false => net(game, &model)?,
     };
-    Ok(Box::new(AlphaBeta::new(eval, options)))
+    Ok((eval, options))
 }
 
 fn evaluator<G: Game>(game: &G, house: &House<G>, spec: &Spec, seed: u64) -> Result<Box<dyn Evaluator<G>>, SpecError> {
@@ -539,9 +569,10 @@ fn evaluator<G: Game>(game: &G, house: &House<G>, spec: &Spec, seed: u64) -> Res
     let r = find(Kind::Evaluator, spec, &names)?;
     let seed = Rng::derive(seed, 1);
     Ok(match spec.name.as_str() {
-        "random" => match r.choice("by", &[("hash", true), ("call", false)])? {
-            true => Box::new(RandomValue::Hashed(seed)),
-            false => Box::new(RandomValue::Fresh(Rng::new(seed))),
+        "random" => match r.choice("by", &[("hash", 0), ("call", 1), ("net", 2)])? {
+            0 => Box::new(RandomValue::Hashed(seed)),
+            1 => Box::new(RandomValue::Fresh(Rng::new(seed))),
+            _ => Box::new(NetValue::new(nets::untrained(game.info(), r.set("hidden", 1, 100_000)?, seed))),
         },
         "net" => net(game, &r.part("model"))?,
         "rollouts" => Box::new(Rollouts { playouts: r.set("n", 1, 1_000_000)?, rng: Rng::new(seed) }),

@@ -25,13 +25,14 @@ mod signature;
 mod spec;
 pub mod stats;
 pub mod store;
+pub mod study;
 pub mod systems;
 mod table;
 pub mod tune;
 
 pub use agent::Agent;
 pub use build::{Kind, Opt, PARTS, Part};
-pub use open::{GAMES, Listing, OpenError, open};
+pub use open::{GAMES, Listing, OpenError, open, table};
 pub use signature::signature;
 pub use spec::{Spec, SpecError};
 pub use table::{Line, Position, Solution, Table, Worth};

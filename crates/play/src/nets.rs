@@ -1,7 +1,7 @@
 //! Learned models as evaluators: the joint between `learn` and `search`.
 
-use ludex_core::{Evaluator, Fact, Game, GameInfo, Move, Payoffs};
-use ludex_learn::{Batch, Folded, Head, Line, Model, Scratch};
+use ludex_core::{Evaluator, Fact, Game, GameInfo, Move, Payoffs, Rng};
+use ludex_learn::{Act, Batch, Encoder, Folded, Head, Layer, Line, Link, Mlp, Model, Net, Scratch};
 use ludex_search::mcts::{Chances, Outlook};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,22 @@ fn read(file: &Path, info: &GameInfo) -> Result<Loaded, String> {
     let model = Model::for_game(&bytes, info).map_err(|e| format!("the model {shown} cannot be used: {e}"))?;
     let net = model.fold().map_err(|e| format!("the model {shown} cannot be used: {e}"))?;
     Ok(Loaded { head: model.head, net })
+}
+
+/// A net that never learned: the shape of an extreme learning machine with all its weights drawn from the seed. The output
+/// weights are so small that no value leaves [-1, 1], for a value that is cut off there is the same for many states.
+pub(crate) fn untrained(info: &GameInfo, hidden: usize, seed: u64) -> Arc<Loaded> {
+    let mut rng = Rng::new(seed);
+    let mut draw = |n: usize, bound: f32| (0..n).map(|_| bound * (2.0 * rng.unit() as f32 - 1.0)).collect::<Vec<f32>>();
+    let encoder = Encoder::facts(info.facts as usize);
+    let inputs = encoder.inputs();
+    let outputs = if info.zero_sum { 1 } else { info.players() };
+    let first = Layer { inputs, outputs: hidden, weights: draw(inputs * hidden, 1.0), bias: draw(hidden, 1.0) };
+    let weights = draw(hidden * outputs, 1.0 / hidden as f32);
+    let last = Layer { inputs: hidden, outputs, weights, bias: vec![0.0; outputs] };
+    let net = Mlp { layers: vec![first, last], hidden: Act::Logistic, link: Link::Each(Act::Identity) };
+    let head = Head::Value { outputs };
+    Arc::new(Loaded { head, net: Folded::new(&Net::Mlp(net), &encoder, head).expect("the parts fit one another") })
 }
 
 /// Whether outputs of this head are worth something to players.

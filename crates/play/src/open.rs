@@ -128,8 +128,13 @@ fn rulesheet(path: &str) -> Result<Box<dyn Table>, OpenError> {
     Ok(seat(game.map_err(|e| OpenError(format!("{path}: {e}")))?))
 }
 
+/// A table for rules that are at hand already: read from elsewhere than a file, or shared with whoever calls.
+pub fn table<G: Game>(game: Arc<G>) -> Box<dyn Table> {
+    Box::new(Seated { game, house: House::default() })
+}
+
 fn seat<G: Game>(game: G) -> Box<dyn Table> {
-    seat_with(game, House::default())
+    table(Arc::new(game))
 }
 
 fn seat_with<G: Game>(game: G, house: House<G>) -> Box<dyn Table> {

@@ -3,6 +3,8 @@
 use crate::agent::Agent;
 use crate::build::{self, House, Kind, Opt};
 use crate::spec::{Spec, SpecError};
+use crate::store::Examples;
+use crate::study::{self, Study};
 use ludex_core::{Fact, Game, GameInfo, Move, Payoffs, Player, Rng, TextError, perft, playouts};
 use std::any::Any;
 use std::sync::Arc;
@@ -29,6 +31,10 @@ pub trait Table: Send + Sync {
 
     /// The agent that a spec describes; everything random in it comes from the seed.
     fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError>;
+
+    /// Plays a match of alpha-beta players, adds what their searches proved to the examples, and gives the result. Everything
+    /// random comes from the seed.
+    fn study(&self, study: &Study<'_>, match_id: u32, seed: u64, out: &mut Examples) -> Result<Payoffs, SpecError>;
 
     /// Yardsticks of this game only, for help: what they are for, their names, a line about each, their options.
     fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])>;
@@ -141,6 +147,10 @@ impl<G: Game> Table for Seated<G> {
 
     fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError> {
         build::agent(&self.game, &self.house, spec, seed)
+    }
+
+    fn study(&self, study: &Study<'_>, match_id: u32, seed: u64, out: &mut Examples) -> Result<Payoffs, SpecError> {
+        study::study(&*self.game, &self.house, study, match_id, seed, out)
     }
 
     fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])> {

@@ -9,11 +9,15 @@
 //! Moves are tried in the order: table move, then by evaluator or by killers and history (Akl & Newborn 1977; Schaeffer
 //! 1983). At the root the window is left open by a hair, so that moves exactly as good as the best are known as such.
 //!
+//! A [`Watch`] is told of every node whose payoff is certain: a proven win or loss, or a value inside the window of which no
+//! leaf was cut at the horizon. Bounds are never reported; nobody listening costs nothing.
+//!
 //! Not done here: extensions, reductions and other guesses; they would make the value depend on the order.
 
 use crate::Clock;
 use crate::eval::Zero;
 use crate::table::{Bound, Table};
+use crate::watch::{Source, Unwatched, Watch};
 use ludex_core::{Choice, Evaluator, Game, Limit, Move, Payoffs, Player, Rng, RootMove, Search};
 
 /// A win at the root; each ply to it takes one off. Far beyond every heuristic value.
@@ -61,7 +65,9 @@ impl Default for Options {
 }
 
 /// The search.
-pub struct AlphaBeta<G: Game> {
+pub struct AlphaBeta<G: Game, W: Watch<G> = Unwatched> {
+    /// Who is told of exact nodes.
+    pub watch: W,
     eval: Box<dyn Evaluator<G>>,
     options: Options,
     table: Table,
@@ -88,9 +94,9 @@ struct Worth {
 }
 
 /// One search in progress.
-struct Work<'a, G: Game> {
+struct Work<'a, G: Game, W: Watch<G>> {
     game: &'a G,
-    my: &'a mut AlphaBeta<G>,
+    my: &'a mut AlphaBeta<G, W>,
     clock: Clock,
     rng: &'a mut Rng,
     nodes: u64,
@@ -107,13 +113,25 @@ const NO_MOVE: Move = Move(u32::MAX);
 impl<G: Game> AlphaBeta<G> {
     /// A search with this evaluator at the leaves.
     pub fn new(eval: Box<dyn Evaluator<G>>, options: Options) -> Self {
-        let table = Table::new(options.table);
-        AlphaBeta { eval, options, table, killers: Vec::new(), history: Vec::new(), stack: Vec::new() }
+        AlphaBeta::watched(eval, options, Unwatched)
     }
 
     /// No evaluation: only what is certain counts.
     pub fn plain() -> Self {
         Self::new(Box::new(Zero), Options::default())
+    }
+}
+
+impl<G: Game, W: Watch<G>> AlphaBeta<G, W> {
+    /// The same search, whose exact nodes somebody wants to know.
+    pub fn watched(eval: Box<dyn Evaluator<G>>, options: Options, watch: W) -> Self {
+        let table = Table::new(options.table);
+        AlphaBeta { watch, eval, options, table, killers: Vec::new(), history: Vec::new(), stack: Vec::new() }
+    }
+
+    /// The evaluator at the leaves.
+    pub fn eval(&mut self) -> &mut dyn Evaluator<G> {
+        &mut *self.eval
     }
 }
 
@@ -137,7 +155,7 @@ fn shifted(value: f32, ply: i32) -> f32 {
     }
 }
 
-impl<G: Game> Work<'_, G> {
+impl<G: Game, W: Watch<G>> Work<'_, G, W> {
     /// The value of `s` for its mover, by a search `depth` plies deep; exact within (alpha, beta), a bound outside.
     fn node(&mut self, s: &G::State, depth: u32, ply: u32, mut alpha: f32, beta: f32) -> Worth {
         self.nodes += 1;
@@ -148,6 +166,9 @@ impl<G: Game> Work<'_, G> {
         }
         let mover = self.game.mover(s);
         if let Some(payoffs) = self.game.outcome(s) {
+            if W::LISTENS {
+                self.my.watch.exact(self.game, s, payoffs, Source::Terminal);
+            }
             return Worth { value: terminal(payoffs[mover], ply), complete: true };
         }
         let mut key = 0;
@@ -208,6 +229,9 @@ impl<G: Game> Work<'_, G> {
             return Worth { value: 0.0, complete: false };
         }
         complete |= all;
+        if W::LISTENS {
+            self.tell(s, mover, Worth { value: best, complete }, floor, beta);
+        }
         if tabled {
             let bound = match best {
                 b if b >= beta => Bound::AtLeast,
@@ -218,6 +242,18 @@ impl<G: Game> Work<'_, G> {
             self.my.table.put(key, value, best_move, depth as u8, bound, complete);
         }
         Worth { value: best, complete }
+    }
+
+    /// Tells of a node searched with this window if its payoff is certain. For a win that takes no more than a lower bound,
+    /// for a loss no more than an upper one: nothing is better, or worse.
+    fn tell(&mut self, s: &G::State, mover: Player, worth: Worth, floor: f32, beta: f32) {
+        let payoff = match worth.value {
+            v if v > WIN / 2.0 && v > floor => 1.0,
+            v if v < -WIN / 2.0 && v < beta => -1.0,
+            v if worth.complete && floor < v && v < beta => v.clamp(-1.0, 1.0),
+            _ => return,
+        };
+        self.my.watch.exact(self.game, s, Payoffs::of(mover, payoff), Source::Terminal);
     }
 
     /// The value of a move for the mover of `s`.
@@ -243,7 +279,12 @@ impl<G: Game> Work<'_, G> {
         self.nodes += 1;
         self.aborted |= self.nodes >= self.most_nodes;
         match self.game.outcome(s) {
-            Some(payoffs) => Worth { value: terminal(payoffs[p], ply), complete: true },
+            Some(payoffs) => {
+                if W::LISTENS {
+                    self.my.watch.exact(self.game, s, payoffs, Source::Terminal);
+                }
+                Worth { value: terminal(payoffs[p], ply), complete: true }
+            }
             None => Worth { value: self.my.eval.value(self.game, s)[p].clamp(-1.0, 1.0), complete: false },
         }
     }
@@ -327,6 +368,10 @@ impl<G: Game> Work<'_, G> {
                 done.line = std::iter::once(m).chain(rest.iter().copied()).collect();
             }
         }
+        if W::LISTENS && (done.finished || done.best > WIN / 2.0) {
+            let worth = Worth { value: done.best, complete: done.complete };
+            self.tell(s, mover, worth, f32::NEG_INFINITY, f32::INFINITY);
+        }
         (!done.moves.is_empty()).then_some(done)
     }
 }
@@ -361,7 +406,7 @@ fn next_best(here: &mut Ply, i: usize) -> Move {
     here.moves[i]
 }
 
-impl<G: Game> Search<G> for AlphaBeta<G> {
+impl<G: Game, W: Watch<G>> Search<G> for AlphaBeta<G, W> {
     fn search(&mut self, game: &G, s: &G::State, limit: &Limit, rng: &mut Rng) -> Choice {
         debug_assert!(game.info().zero_sum);
         let limit = limit.or(&Limit::depth(DEFAULT_DEPTH));

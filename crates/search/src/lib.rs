@@ -1,7 +1,8 @@
 //! One Monte Carlo tree search and one alpha-beta, both generic over the game and made of small exchangeable parts.
 //!
 //! A system is a composition: MCTS takes a [`mcts::Select`], an [`mcts::Expand`], a [`mcts::Playout`] and a
-//! [`mcts::Backup`]; alpha-beta takes any `Evaluator`. Neither knows a game, and a value always belongs to a player,
+//! [`mcts::Backup`]; alpha-beta takes any `Evaluator`. A [`Watch`] hears what alpha-beta and [`backward`] deepening find
+//! out for certain. Neither knows a game, and a value always belongs to a player,
 //! never to a depth: turns need not alternate.
 //!
 //! ```
@@ -17,13 +18,16 @@
 //! ```
 
 pub mod alphabeta;
+pub mod backward;
 mod clock;
 pub mod eval;
 pub mod mcts;
 mod random;
 mod table;
+mod watch;
 
 pub use alphabeta::{AlphaBeta, Order, Ties};
 pub use clock::Clock;
 pub use mcts::Mcts;
 pub use random::Random;
+pub use watch::{Source, Unwatched, Watch};

@@ -436,6 +436,9 @@ impl Game for Pennies {
     fn view_key(&self, s: &Self::State) -> u64 {
         if self.hidden(s) { 7 } else { self.key(s) }
     }
+    fn open(&self, s: &Self::State) -> Self::State {
+        if self.hidden(s) { (None, None) } else { *s }
+    }
     fn move_name(&self, m: Move) -> String {
         m.0.to_string()
     }
@@ -466,5 +469,26 @@ fn nobody_answers_a_choice_that_it_must_not_see() {
         assert!((value + 0.25).abs() < 0.12, "{solver:?}: value {value}");
         assert!((share - 0.375).abs() < 0.2, "{solver:?}: share {share}");
         assert!(!choice.root.iter().any(|r| r.proven), "{solver:?}: nothing is certain here");
+    }
+}
+
+#[test]
+fn asked_where_a_choice_is_hidden_the_search_does_not_see_it() {
+    let game = Pennies(GameInfo::two_player("pennies", "Pennies", 2, 1));
+    for (solver, reuse) in [(Solver::Off, false), (Solver::Full, true)] {
+        let shares: Vec<Vec<u64>> = (0..2)
+            .map(|first| {
+                let mut mcts = parts(&game, Options { solver, reuse, ..Options::default() });
+                let mut s = game.initial();
+                game.play(&mut s, Move(first));
+                mcts.advance(Move(first));
+                let choice = mcts.search(&game, &s, &Limit::simulations(5_000), &mut Rng::new(1));
+                assert_eq!(choice.root.iter().map(|r| r.visits).sum::<u64>(), 5_000 - 2, "all but the first two");
+                // Its move is played on from the state with the hidden choice, and the search follows.
+                mcts.advance(choice.mv);
+                choice.root.iter().map(|r| r.visits).collect()
+            })
+            .collect();
+        assert_eq!(shares[0], shares[1], "{solver:?}: the answer does not depend on what was chosen");
     }
 }

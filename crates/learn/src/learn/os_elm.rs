@@ -243,8 +243,20 @@ impl Default for HiddenSearch {
     }
 }
 
-/// The best hidden size by k-fold cross-validation: a machine with the best layer found, trained on all these examples,
-/// and the mean validation error of each size tried.
+/// What a search for the hidden size found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Chosen {
+    /// A machine with the best layer, trained on all the examples.
+    pub machine: OsElm,
+    /// The hidden size.
+    pub hidden: usize,
+    /// The seed of its layer: [`OsElm::new`] makes the same one again.
+    pub seed: u64,
+    /// The mean errors of the best layer of each size tried.
+    pub tried: Vec<(usize, Errors)>,
+}
+
+/// The best hidden size and layer by k-fold cross-validation.
 ///
 /// Each fold's sums are computed once; a machine trained without a fold is the difference of two sums.
 pub fn choose_hidden(
@@ -253,7 +265,7 @@ pub fn choose_hidden(
     data: &Data,
     rows: &[u32],
     seed: u64,
-) -> Result<(OsElm, Vec<(usize, Errors)>), Error> {
+) -> Result<Chosen, Error> {
     if search.folds < 2 || rows.len() < search.folds || search.draws == 0 || search.step == 0 || search.first == 0 {
         return Err(Error::Config(format!("{search:?} with {} examples", rows.len())));
     }
@@ -288,7 +300,7 @@ pub fn choose_hidden(
     let (_, hidden, s) = best.ok_or_else(|| Error::Config(format!("{search:?} allows no size at all")))?;
     let mut machine = OsElm::new(OsElmConfig { hidden, ..config }, data.inputs(), data.outputs(), s)?;
     machine.learn(data, rows)?;
-    Ok((machine, tried))
+    Ok(Chosen { machine, hidden, seed: s, tried })
 }
 
 /// Mean errors over the folds; `None` if one cannot be solved.

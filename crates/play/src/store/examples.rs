@@ -109,6 +109,11 @@ impl Examples {
         &self.bits[i * self.width()..(i + 1) * self.width()]
     }
 
+    /// Where row `i` comes from.
+    pub fn source(&self, i: usize) -> &str {
+        &self.source[i]
+    }
+
     /// Row `i`.
     pub fn row(&self, i: usize) -> Example {
         let holds = |f: &u32| self.key(i)[*f as usize / 8] >> (f % 8) & 1 == 1;

@@ -102,6 +102,17 @@ pub fn summary(contest: &Contest, results: &[crate::arena::PairResult]) -> Ancho
     }
 }
 
+/// Rates the agents of a contest among themselves, the first at 0 Elo; nothing if they cannot be rated.
+pub(crate) fn grade(run: &Run<'_>, table: &dyn Table, contest: &Contest) -> Result<Vec<Level>, RunError> {
+    let results = run.contest("levels", table, contest)?;
+    let encounter = |t: &crate::arena::Tally| Encounter { a: t.a, b: t.b, record: Record::Pairs(t.pairs) };
+    let encounters = tally(contest, &results).iter().map(encounter).collect();
+    let pool = Pool { players: contest.agents.len(), anchor: 0, first_advantage: true, encounters };
+    let Ok(ratings) = pool.rate(LEVEL) else { return Ok(Vec::new()) };
+    let level = |(i, agent): (usize, &Spec)| Level { level: i + 1, agent: agent.clone(), elo: ratings.players[i] };
+    Ok(contest.agents.iter().enumerate().map(level).collect())
+}
+
 impl Measure {
     /// Measures an agent that takes `sims=`; `None` where contests of two cannot be held.
     pub fn strength(
@@ -134,20 +145,13 @@ impl Measure {
             let results = run.contest(["against-random", "against-uct"][i], table, &contest)?;
             anchors.push(summary(&contest, &results));
         }
-        let mut levels = Vec::new();
-        if self.levels.len() > 1 {
-            let agents: Vec<Spec> = self.levels.iter().map(|&n| at(agent, n)).collect();
-            let contest = contest(agents.clone(), self.level_games, 2);
-            let results = run.contest("levels", table, &contest)?;
-            let encounters = tally(&contest, &results);
-            let encounter = |t: &crate::arena::Tally| Encounter { a: t.a, b: t.b, record: Record::Pairs(t.pairs) };
-            let encounters = encounters.iter().map(encounter).collect();
-            let pool = Pool { players: agents.len(), anchor: 0, first_advantage: true, encounters };
-            if let Ok(ratings) = pool.rate(LEVEL) {
-                let level = |(i, agent)| Level { level: i + 1, agent, elo: ratings.players[i] };
-                levels = agents.into_iter().enumerate().map(level).collect();
+        let levels = match self.levels.len() {
+            0 | 1 => Vec::new(),
+            _ => {
+                let agents = self.levels.iter().map(|&n| at(agent, n)).collect();
+                grade(run, table, &contest(agents, self.level_games, 2))?
             }
-        }
+        };
         Ok(Some(Strength { anchors, levels }))
     }
 }

@@ -7,6 +7,7 @@
 pub mod cut;
 pub mod exhibit;
 mod measure;
+pub mod nhb;
 mod report;
 pub mod uct_ccnn;
 
@@ -52,6 +53,15 @@ pub const SYSTEMS: &[System] = &[
         learn: cut::learn,
         reproduce: Some(cut::reproduce),
         check: check::<cut::Config>,
+    },
+    System {
+        name: "nhb",
+        about: "alpha-beta that learns its heuristic online: proven values, an extreme learning machine",
+        file: include_str!("../../../../systems/nhb.toml"),
+        games: &["connect4", "othello"],
+        learn: nhb::learn,
+        reproduce: Some(nhb::reproduce),
+        check: check::<nhb::Config>,
     },
 ];
 

@@ -7,6 +7,7 @@
 //!
 //! Where moves are simultaneous (`Game::hidden`), a chooser's statistics are shared by all nodes that look alike to it: nobody
 //! answers a choice that it must not see. Each role thus learns its own choice against the mix of the others' (decoupled UCT).
+//! Asked where choices are hidden already, the search starts before them and answers with what it learned for the mover.
 //!
 //! Not done here: transpositions (a tree, not a graph), threads inside one search (run several searches instead), hidden
 //! information.
@@ -290,9 +291,9 @@ impl<G: Game> Mcts<G> {
         }
     }
 
-    /// The child to play, by the final-move rule.
-    fn decide(&self, rng: &mut Rng) -> Option<NodeId> {
-        let p = self.tree.node(ROOT).mover();
+    /// The child of a node to play, by the final-move rule.
+    fn decide(&self, at: NodeId, rng: &mut Rng) -> Option<NodeId> {
+        let p = self.tree.node(at).mover();
         let score = |c: NodeId| {
             let (visits, mean) = (self.tree.node(c).visits(), self.tree.mean(c, p));
             if self.tree.node(c).proven() && mean >= 1.0 {
@@ -309,13 +310,14 @@ impl<G: Game> Mcts<G> {
                 FinalMove::Secure { a } => mean - a / (visits as f64).sqrt(),
             }
         };
-        let children = self.tree.children(ROOT);
+        let children = self.tree.children(at);
         let top = children.iter().map(|&c| score(c)).fold(f64::NEG_INFINITY, f64::max);
         let tied: Vec<NodeId> = children.iter().copied().filter(|&c| score(c) == top).collect();
         rng.pick(&tied).copied()
     }
 
-    fn choice(&self, game: &G, s: &G::State, simulations: u64, depth: usize, rng: &mut Rng) -> Choice {
+    /// What was learned at a node about the moves of `s`; without a node, nothing.
+    fn choice(&self, game: &G, s: &G::State, at: Option<NodeId>, rng: &mut Rng) -> Choice {
         let root = |&c: &NodeId| {
             let node = self.tree.node(c);
             let value = (node.visits() > 0).then(|| self.tree.means(c));
@@ -327,10 +329,10 @@ impl<G: Game> Mcts<G> {
                 proven: node.proven(),
             }
         };
-        let mut root: Vec<RootMove> = self.tree.children(ROOT).iter().map(root).collect();
+        let mut root: Vec<RootMove> = at.map_or(&[][..], |n| self.tree.children(n)).iter().map(root).collect();
         root.sort_by_key(|r| r.mv);
         let mut line = Vec::new();
-        let chosen = self.decide(rng);
+        let chosen = at.and_then(|n| self.decide(n, rng));
         let mut next = chosen;
         while let Some(c) = next {
             line.push(self.tree.node(c).mv());
@@ -344,18 +346,21 @@ impl<G: Game> Mcts<G> {
         }
         let value = chosen.map_or(Payoffs::draw(self.tree.players()), |c| self.tree.means(c));
         let (nodes, bytes) = (self.tree.len() as u64, self.tree.bytes() as u64);
-        Choice { mv, value, root, nodes, simulations, depth: depth as u32, line, bytes }
+        Choice { mv, value, root, nodes, simulations: 0, depth: 0, line, bytes }
     }
 }
 
 impl<G: Game> Search<G> for Mcts<G> {
     fn search(&mut self, game: &G, s: &G::State, limit: &Limit, rng: &mut Rng) -> Choice {
-        self.prepare(game, s);
+        // What the mover must not see is not looked at: the search begins where everybody knew everything.
+        let open = game.hidden(s).then(|| game.open(s)).filter(|open| !game.hidden(open));
+        let start = open.as_ref().unwrap_or(s);
         let limit = limit.or(&Limit::simulations(DEFAULT));
+        let mut clock = Clock::start(&limit);
+        self.prepare(game, start);
         let most = |n: Option<u64>| n.unwrap_or(u64::MAX);
         let (most_simulations, most_visits) = (most(limit.simulations), most(limit.visits));
         let most_nodes = most(limit.expansions).saturating_add(self.tree.len() as u64);
-        let mut clock = Clock::start(&limit);
         let (mut simulations, mut visits, mut depth) = (0, 0, 0);
         while simulations < most_simulations
             && visits < most_visits
@@ -363,7 +368,7 @@ impl<G: Game> Search<G> for Mcts<G> {
             && !self.tree.node(ROOT).proven()
             && !clock.tick()
         {
-            if self.iterate(game, s, &mut clock, rng).is_none() {
+            if self.iterate(game, start, &mut clock, rng).is_none() {
                 break;
             }
             simulations += 1;
@@ -374,7 +379,13 @@ impl<G: Game> Search<G> for Mcts<G> {
                 break;
             }
         }
-        self.choice(game, s, simulations, depth, rng)
+        let mut at = Some(ROOT);
+        if open.is_some() {
+            at = self.views.get(&(ROOT, game.view_key(s))).copied();
+            // The moves to come do not lead on from where this search began.
+            self.root = None;
+        }
+        Choice { simulations, depth: depth as u32, ..self.choice(game, s, at, rng) }
     }
 
     fn advance(&mut self, m: Move) {

@@ -294,7 +294,8 @@ impl Train {
             phase,
             output: match self.output {
                 OutputBy::Ridge if few => Output::Ridge { lambdas: vec![1e-3] },
-                OutputBy::Ridge => CascadeConfig::default().output,
+                // With few matches only a heavy penalty keeps the net from learning them by heart.
+                OutputBy::Ridge => Output::Ridge { lambdas: vec![1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0] },
                 OutputBy::Rprop => Output::Rprop { act: Act::Tanh, phase },
             },
             shape: self.shape,

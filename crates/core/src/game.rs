@@ -102,6 +102,21 @@ pub trait Game: Send + Sync + 'static {
     /// choices are [hidden](Game::hidden).
     fn facts(&self, s: &Self::State, out: &mut Vec<Fact>);
 
+    /// Plays a legal move and replaces `on` and `off` by the facts that it made true and untrue, in any order: what a net
+    /// that follows a line of play needs. Overridden where listing all facts twice is slow.
+    fn play_facts(&self, s: &mut Self::State, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        self.facts(s, off);
+        self.play(s, m);
+        self.facts(s, on);
+        let kept = |f: &Fact, others: &[Fact]| others.binary_search(f).is_ok();
+        thread_local!(static BEFORE: RefCell<Vec<Fact>> = const { RefCell::new(Vec::new()) });
+        BEFORE.with_borrow_mut(|before| {
+            before.clone_from(off);
+            off.retain(|f| !kept(f, on));
+            on.retain(|f| !kept(f, before));
+        });
+    }
+
     /// A hash for tables: equal for equal states; states with equal keys have equal moves and values.
     fn key(&self, s: &Self::State) -> u64 {
         let mut hasher = DefaultHasher::new();

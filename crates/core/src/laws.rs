@@ -147,11 +147,23 @@ fn single_state<G: Game>(game: &G, s: &G::State, rng: &mut Rng) -> Result<(), Br
         game.play(&mut b, m);
         law(a == b && game.key(&a) == game.key(&b), "playing a move is deterministic")?;
         law(game.history_key(&a) == game.history_key(&b), "playing a move is deterministic, history included")?;
+        let (mut c, mut on, mut off) = (s.clone(), vec![Fact(u32::MAX)], vec![Fact(u32::MAX)]);
+        game.play_facts(&mut c, m, &mut on, &mut off);
+        law(c == a && game.history_key(&c) == game.history_key(&a), "playing with facts is playing")?;
+        law(turned(&held, &on, &off).as_ref() == Some(&facts(game, &a)), "a move turns on and off the facts it says")?;
     }
     let name_reads_back = |&m: &Move| game.parse_move(&game.move_name(m)) == Some(m);
     law(rng.pick(&moves).is_none_or(name_reads_back), "the name of a legal move reads back")?;
     text_round_trips(game, s, &moves)?;
     mirror_holds(game, s, &moves, &held)
+}
+
+/// The facts after some were turned on and some off, in order; `None` if one was on or off before.
+fn turned(held: &[Fact], on: &[Fact], off: &[Fact]) -> Option<Vec<Fact>> {
+    let sound = on.iter().all(|f| !held.contains(f)) && off.iter().all(|f| held.contains(f));
+    let mut after: Vec<Fact> = held.iter().filter(|f| !off.contains(f)).chain(on).copied().collect();
+    after.sort();
+    sound.then_some(after)
 }
 
 fn text_round_trips<G: Game>(game: &G, s: &G::State, moves: &[Move]) -> Result<(), Broken> {
@@ -316,6 +328,12 @@ mod tests {
                 out.pop(); // the mover is not told
             }
         }
+        fn play_facts(&self, s: &mut NimState, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+            self.0.play_facts(s, m, on, off);
+            if self.1 == "turned" {
+                off.clear();
+            }
+        }
         fn key(&self, s: &NimState) -> u64 {
             self.0.key(s)
         }
@@ -346,7 +364,7 @@ mod tests {
     #[test]
     fn every_defect_is_found_and_a_right_game_passes() {
         check(&Broken(Nim::new(21), "none"), &Effort::default()).unwrap();
-        for defect in ["mover", "order", "range", "dead end", "mirror", "facts", "names", "text", "bias"] {
+        for defect in ["mover", "order", "range", "dead end", "mirror", "facts", "names", "text", "bias", "turned"] {
             let found = check(&Broken(Nim::new(21), defect), &Effort::default());
             assert!(found.is_err(), "the defect \"{defect}\" was not found");
         }

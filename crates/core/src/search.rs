@@ -160,4 +160,9 @@ pub trait Search<G: Game>: Send {
 
     /// Forgets everything: a new match begins.
     fn reset(&mut self) {}
+
+    /// What the last search counted besides, by name: for those who measure its parts.
+    fn tally(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }

@@ -32,6 +32,33 @@ pub enum Score {
     Margin,
 }
 
+/// Codes for a net's inputs: what each input is if none of its facts holds, and for each fact its input and code.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Codes {
+    /// By input.
+    pub base: Vec<f32>,
+    /// By fact.
+    pub codes: Vec<Option<(u32, f32)>>,
+}
+
+/// The input codes of Cotarelo et al. (2021), Table 2, for Dots and Boxes of any size: an input for each edge, 0 free and
+/// 0.25 drawn, then one for each box, 1 open, 0.5 the first player's and 0.75 the second's. Who is to move is not among
+/// them, as in the paper; with `turn` it is one more input.
+pub fn paper_codes(info: &GameInfo, turn: bool) -> Option<Codes> {
+    if info.family() != "dots" {
+        return None;
+    }
+    let (edges, facts) = (info.moves, info.facts);
+    let boxes = (facts - edges - 2) / 2;
+    let mut codes: Vec<Option<(u32, f32)>> = (0..edges).map(|e| Some((e, 0.25))).collect();
+    codes.extend((0..2 * boxes).map(|f| Some((edges + f / 2, if f % 2 == 0 { 0.5 } else { 0.75 }))));
+    codes.extend([None, turn.then_some((edges + boxes, 1.0))]);
+    let mut base = vec![0.0; edges as usize];
+    base.resize((edges + boxes) as usize, 1.0);
+    base.extend(turn.then_some(0.0));
+    Some(Codes { base, codes })
+}
+
 /// The edges drawn, who owns which box, and who moves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DotsState<B> {
@@ -176,6 +203,21 @@ impl<B: Word> Game for Dots<B> {
         let boxes = ones(s.owned[0] | s.owned[1]);
         out.extend(boxes.map(|b| Fact(self.info.moves + 2 * b + (s.owned[1] >> b & 1) as u32)));
         out.push(Fact(self.info.facts - 2 + s.mover as u32));
+    }
+
+    #[inline]
+    fn play_facts(&self, s: &mut Self::State, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        let (mover, owned) = (s.mover as usize, s.owned);
+        self.play(s, m);
+        on.clear();
+        off.clear();
+        on.push(Fact(m.0));
+        if s.mover as usize == mover {
+            on.extend(ones(s.owned[mover] ^ owned[mover]).map(|b| Fact(self.info.moves + 2 * b + mover as u32)));
+        } else {
+            on.push(Fact(self.info.facts - 2 + s.mover as u32));
+            off.push(Fact(self.info.facts - 2 + mover as u32));
+        }
     }
 
     #[inline]

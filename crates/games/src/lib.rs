@@ -32,7 +32,7 @@ pub use bits::Word;
 pub use breakthrough::{Breakthrough, BreakthroughState};
 pub use checkers::{Checkers, CheckersState};
 pub use connect4::{Connect4, Connect4State};
-pub use dots::{Dots, DotsState, Score};
+pub use dots::{Codes, Dots, DotsState, Score, paper_codes};
 pub use mnk::{Mnk, MnkState};
 pub use morris::{Draw, Morris, MorrisState};
 pub use othello::{Othello, OthelloState};

@@ -14,6 +14,11 @@ pub trait Agent: Send {
 
     /// Chooses a move in a position that is not over; whatever `limit` leaves open is taken from the agent's spec.
     fn choose(&mut self, limit: &Limit) -> Choice;
+
+    /// What the last choice counted besides, by name: for those who measure an agent's parts.
+    fn tally(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }
 
 /// A search that plays.
@@ -52,5 +57,9 @@ impl<G: Game> Agent for Searcher<G> {
             return self.search.search(&self.game, &imagined, &limit, &mut self.rng);
         }
         self.search.search(&self.game, &self.state, &limit, &mut self.rng)
+    }
+
+    fn tally(&self) -> Vec<(&'static str, f64)> {
+        self.search.tally()
     }
 }

@@ -4,8 +4,9 @@
 //! its defaults from it, so neither can lie about the other.
 
 use crate::agent::{Agent, Searcher};
-use crate::nets::{self, NetValue};
+use crate::nets::{self, NetOutlook, NetValue};
 use crate::spec::{Spec, SpecError, near};
+use crate::table::Solution;
 use ludex_core::{Evaluator, Game, Limit, Rng, Search};
 use ludex_search::Watch;
 use ludex_search::alphabeta::{self, AlphaBeta, Order, Ties};
@@ -65,7 +66,7 @@ const PHASES: &[Opt] = &[
         "random",
         "random | leftmost: one child a simulation; all | second: all children at the first | second visit",
     ),
-    opt("playout", "uniform", "uniform | mast | decisive"),
+    opt("playout", "uniform", "uniform | mast | decisive | valued | cut"),
     opt("backup", "mean", "mean: a counter for each player; unique: one for all (wrong, for comparison)"),
     opt("final", "robust", "robust: most visits; max: highest mean; secure: highest lower bound"),
     opt("solver", "off", "off | ends: finished games are not explored; on: proven wins and losses are carried up"),
@@ -77,6 +78,7 @@ const UCB: &[Opt] = &[
     opt("c", "1.4", "exploration constant"),
     opt("form", "plain", "plain: C sqrt(ln N/n); kocsis: 2 C sqrt(2 ln N/n); burger: C sqrt(2 ln N/n)"),
     opt("reward", "unit", "the scale the constant is meant for: unit [0, 1]; signed [-1, 1]; hundred [0, 100]"),
+    opt("mean", "signed", "signed: the chooser's own mean | abs: its absolute value (a formula as printed; wrong)"),
 ];
 
 const GRAVE: &[Opt] = &[
@@ -98,7 +100,7 @@ const NEURAL: &[Opt] = &[
     opt("k", "10", "mean: how many visits the net's opinion is worth"),
     opt("from", "child", "child: playouts begin at the best new child | leaf: at the leaf"),
     opt("expand", "first", "first | second: all children at the first | second visit"),
-    opt("playout", "uniform", "uniform | mast | decisive | valued"),
+    opt("playout", "uniform", "uniform | mast | decisive | valued | cut"),
     opt("backup", "mean", "mean | unique"),
     opt("final", "robust", "robust: most visits; max: highest mean; secure: highest lower bound"),
     opt("solver", "off", "off | ends | on"),
@@ -177,6 +179,19 @@ pub const PARTS: &[Part] = &[
         ]],
     },
     Part {
+        kind: Kind::Playout,
+        name: "cut",
+        about: "random moves until a win/draw/loss net is sure of the result",
+        options: &[&[
+            opt("model", "", "the net; if not given, that of the agent"),
+            opt("threshold", "0.9", "how sure: the least chance of the likeliest result; above 1 nothing is cut"),
+            opt("ask", "every", "every: before every move | once: before the first move only"),
+            opt("after", "0", "ask=every: random moves before the net is first asked"),
+            opt("step", "1", "ask=every: moves from one question to the next"),
+            opt("backup", "hard", "hard: the likeliest result counts | expected: the expected value"),
+        ]],
+    },
+    Part {
         kind: Kind::Evaluator,
         name: "net",
         about: "a learned value net",
@@ -210,7 +225,14 @@ pub(crate) struct House<G: Game> {
     pub evaluators: Vec<Rival<Box<dyn Evaluator<G>>>>,
     /// Searches by name.
     pub searches: Vec<Rival<Box<dyn Search<G>>>>,
+    /// Exact values below a state, if it is small enough.
+    pub solver: Option<Solve<G>>,
+    /// Published starting positions, a line each; what follows a tab is about them.
+    pub family: &'static str,
 }
+
+/// From a state to all exact values below it.
+pub(crate) type Solve<G> = fn(&Arc<G>, &<G as Game>::State) -> Option<Box<dyn Solution>>;
 
 /// A yardstick: what to type, a line about it, and how it is made.
 pub(crate) struct Rival<T> {
@@ -223,7 +245,7 @@ pub(crate) struct Rival<T> {
 
 impl<G: Game> Default for House<G> {
     fn default() -> Self {
-        House { evaluators: Vec::new(), searches: Vec::new() }
+        House { evaluators: Vec::new(), searches: Vec::new(), solver: None, family: "" }
     }
 }
 
@@ -386,7 +408,11 @@ fn mcts<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecEr
             let form =
                 r.choice("form", &[("plain", Form::Plain), ("kocsis", Form::Kocsis), ("burger", Form::Burger)])?;
             let scales = [("unit", Reward::Unit), ("signed", Reward::Signed), ("hundred", Reward::Hundred)];
-            Box::new(Ucb1::new(c()?, form, r.choice("reward", &scales)?))
+            let rule = Ucb1::new(c()?, form, r.choice("reward", &scales)?);
+            match r.choice("mean", &[("signed", true), ("abs", false)])? {
+                true => Box::new(rule),
+                false => Box::new(Ucb1Abs(rule)),
+            }
         }
     };
     let all = select.wants_amaf() && r.given("expand").is_none();
@@ -435,6 +461,16 @@ fn assemble<G: Game>(
                 weight: p.set("weight", 0.0, 1.0)?,
             })
         }
+        "cut" => {
+            let own = p.part("model");
+            let model = if own.name.is_empty() { r.part("model") } else { own };
+            let ask = match p.choice("ask", &[("every", true), ("once", false)])? {
+                true => Ask::Every { after: p.set("after", 0, 1_000_000)?, step: p.set("step", 1, 1_000_000)? },
+                false => Ask::Once,
+            };
+            let call = p.choice("backup", &[("hard", Call::Hard), ("expected", Call::Expected)])?;
+            Box::new(CutPlayout::new(outlook(game, &model)?, ask, p.set("threshold", 0.0, 1e6)?, call))
+        }
         _ => Box::new(Uniform),
     };
     let backup: Box<dyn Backup> = match r.choice("backup", &[("mean", true), ("unique", false)])? {
@@ -464,6 +500,18 @@ fn net<G: Game>(game: &G, model: &Spec) -> Result<Box<dyn Evaluator<G>>, SpecErr
     match nets::has_value(loaded.head) {
         true => Ok(Box::new(NetValue::new(loaded))),
         false => Err(model.error(format!("the model {} scores moves; here a value net is needed", model.name))),
+    }
+}
+
+/// The net of win, draw and loss of this model.
+fn outlook<G: Game>(game: &G, model: &Spec) -> Result<Box<dyn Outlook<G>>, SpecError> {
+    if model.name.is_empty() {
+        return Err(model.error("cut needs model=FILE (`ludex learn GAME --system cut` makes one)"));
+    }
+    let loaded = nets::load(&model.name, game.info()).map_err(|e| model.error(e))?;
+    match loaded.head {
+        ludex_learn::Head::WinDrawLoss => Ok(Box::new(NetOutlook::new(loaded))),
+        _ => Err(model.error(format!("the model {} does not say win, draw and loss, which cut needs", model.name))),
     }
 }
 

@@ -35,4 +35,4 @@ pub use build::{Kind, Opt, PARTS, Part};
 pub use open::{GAMES, Listing, OpenError, open, table};
 pub use signature::signature;
 pub use spec::{Spec, SpecError};
-pub use table::{Line, Position, Table};
+pub use table::{Line, Position, Solution, Table, Worth};

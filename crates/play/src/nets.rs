@@ -1,7 +1,8 @@
 //! Learned models as evaluators: the joint between `learn` and `search`.
 
 use ludex_core::{Evaluator, Fact, Game, GameInfo, Move, Payoffs, Rng};
-use ludex_learn::{Act, Batch, Encoder, Folded, Head, Layer, Link, Mlp, Model, Net, Scratch};
+use ludex_learn::{Act, Batch, Encoder, Folded, Head, Layer, Line, Link, Mlp, Model, Net, Scratch};
+use ludex_search::mcts::{Chances, Outlook};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -144,5 +145,138 @@ impl<G: Game> Evaluator<G> for NetValue {
             }
         }
         flush(&mut self.batch, &places[..waiting], &movers[..waiting], scores);
+    }
+}
+
+/// A net that follows a line of play and says how likely win, draw and loss are.
+///
+/// First-layer sums are kept up to date move by move. A playout begins near the root of its search, so its first sums are
+/// those of the first playout's beginning plus the difference: never a pass over all facts.
+pub(crate) struct NetOutlook {
+    model: Arc<Loaded>,
+    scratch: Scratch,
+    line: Line,
+    /// Sums and facts (as bits) of the state that playouts are compared with; no facts at all: there is none yet.
+    anchor: Line,
+    anchor_bits: Vec<u64>,
+    bits: Vec<u64>,
+    facts: Vec<Fact>,
+    on: Vec<Fact>,
+    off: Vec<Fact>,
+}
+
+impl NetOutlook {
+    /// A model with the head of win, draw and loss.
+    pub fn new(model: Arc<Loaded>) -> Self {
+        debug_assert_eq!(model.head, Head::WinDrawLoss);
+        let (scratch, line, anchor) = (model.net.scratch(), model.net.line(), model.net.line());
+        let (facts, on, off) = (Vec::new(), Vec::new(), Vec::new());
+        NetOutlook { model, scratch, line, anchor, anchor_bits: Vec::new(), bits: Vec::new(), facts, on, off }
+    }
+}
+
+/// Replaces `out` by the facts whose bits are set in `a` and not in `b`.
+fn only(a: &[u64], b: &[u64], out: &mut Vec<Fact>) {
+    out.clear();
+    for (w, (a, b)) in a.iter().zip(b).enumerate() {
+        let mut rest = a & !b;
+        while rest != 0 {
+            out.push(Fact(64 * w as u32 + rest.trailing_zeros()));
+            rest &= rest - 1;
+        }
+    }
+}
+
+impl<G: Game> Outlook<G> for NetOutlook {
+    fn begin(&mut self, _: &G) {
+        self.anchor_bits.clear();
+    }
+
+    fn start(&mut self, game: &G, s: &G::State) {
+        let net = &self.model.net;
+        game.facts(s, &mut self.facts);
+        self.bits.clear();
+        self.bits.resize(game.info().facts.div_ceil(64) as usize, 0);
+        self.facts.iter().for_each(|f| self.bits[f.index() / 64] |= 1 << (f.index() % 64));
+        if self.anchor_bits.is_empty() {
+            net.start(&mut self.anchor, &self.facts);
+            self.anchor_bits.clone_from(&self.bits);
+        }
+        only(&self.bits, &self.anchor_bits, &mut self.on);
+        only(&self.anchor_bits, &self.bits, &mut self.off);
+        if self.on.len() + self.off.len() < self.facts.len() {
+            net.rewind(&mut self.line, &self.anchor);
+            net.update(&mut self.line, &self.on, &self.off);
+        } else {
+            net.start(&mut self.line, &self.facts);
+        }
+    }
+
+    #[inline]
+    fn play(&mut self, game: &G, s: &mut G::State, m: Move) {
+        game.play_facts(s, m, &mut self.on, &mut self.off);
+        self.model.net.update(&mut self.line, &self.on, &self.off);
+    }
+
+    #[inline]
+    fn chances(&mut self, game: &G, s: &G::State) -> Chances {
+        let (net, mover) = (&self.model.net, game.mover(s));
+        let mut out = [0.0; 3];
+        net.finish(&self.line, mover, &mut self.scratch, &mut out);
+        let [win, draw, loss] = out;
+        Chances { of: net.viewer(mover), win, draw, loss }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ludex_core::{Player, Rng};
+    use ludex_games::{Dots, Othello, Score};
+    use ludex_learn::{Act, Encoder, Link, Loss, MlpConfig, MlpLearner};
+
+    fn net<G: Game>(game: &G, relative: bool) -> Arc<Loaded> {
+        let info = game.info();
+        let mut encoder = Encoder::facts(info.facts as usize);
+        if relative {
+            encoder = encoder.relative(info.mirror.clone().unwrap()).unwrap();
+        }
+        let (link, loss) = (Link::Each(Act::Logistic), Loss::Squared);
+        let config = MlpConfig { hidden: vec![13], act: Act::Logistic, link, loss, ..MlpConfig::default() };
+        let learner = MlpLearner::new(config, encoder.inputs(), 3, 7).unwrap();
+        let net = Folded::new(&learner.net(), &encoder, Head::WinDrawLoss).unwrap();
+        Arc::new(Loaded { head: Head::WinDrawLoss, net })
+    }
+
+    /// Along random matches, begun anew now and then, in any order of searches.
+    fn follows<G: Game>(game: &G, relative: bool) {
+        let model = net(game, relative);
+        let mut outlook = NetOutlook::new(model.clone());
+        let (mut rng, mut facts, mut asked) = (Rng::new(1), Vec::new(), 0);
+        for n in 0..30 {
+            let mut s = game.initial();
+            (0..rng.below(20)).for_each(|_| game.sample(&s, &mut rng).into_iter().for_each(|m| game.play(&mut s, m)));
+            if n % 7 == 0 {
+                Outlook::<G>::begin(&mut outlook, game);
+            }
+            outlook.start(game, &s);
+            while let Some(m) = game.sample(&s, &mut rng) {
+                let Chances { of, win, draw, loss } = outlook.chances(game, &s);
+                game.facts(&s, &mut facts);
+                assert_eq!(model.net.plain(&facts, game.mover(&s)), [win, draw, loss]);
+                assert_eq!(of, if relative { game.mover(&s) } else { Player(0) });
+                outlook.play(game, &mut s, m);
+                asked += 1;
+            }
+        }
+        assert!(asked > 300);
+    }
+
+    #[test]
+    fn following_a_playout_equals_a_fresh_evaluation_of_each_state() {
+        for relative in [false, true] {
+            follows(&Dots::<u64>::new(5, 5, Score::Win).unwrap(), relative);
+            follows(&Othello::new(8, 8).unwrap(), relative);
+        }
     }
 }

@@ -1,9 +1,13 @@
 //! The hand-written yardsticks of `ludex-rivals`, by name. Nothing that learns may use this module.
 
 use crate::build::{House, Opt, Rival};
-use ludex_core::{Evaluator, Game};
-use ludex_games::{Dots, Morris, Othello, Word};
-use ludex_rivals::{ChainRival, MorrisClassic, NetBoxes, OthelloClassic, PieceAdvantage, Positional, RIVALS};
+use crate::table::{Line, Position, Solution, Worth};
+use ludex_core::{Evaluator, Game, Move};
+use ludex_games::{Dots, Morris, Othello, Score, Word};
+use ludex_rivals::{
+    ChainRival, ExactRival, FAMILY, MorrisClassic, NetBoxes, OthelloClassic, PieceAdvantage, Positional, RIVALS, Solved,
+};
+use std::sync::Arc;
 
 const PLAYOUTS: &[Opt] = &[Opt {
     name: "playouts",
@@ -29,11 +33,11 @@ pub(crate) fn othello() -> House<Othello> {
         judge("othello", "pieces", || PieceAdvantage),
         judge("othello", "classic", OthelloClassic::default),
     ];
-    House { evaluators, searches: Vec::new() }
+    House { evaluators, ..House::default() }
 }
 
 pub(crate) fn morris() -> House<Morris> {
-    House { evaluators: vec![judge("morris", "classic", MorrisClassic::default)], searches: Vec::new() }
+    House { evaluators: vec![judge("morris", "classic", MorrisClassic::default)], ..House::default() }
 }
 
 pub(crate) fn dots<B: Word>() -> House<Dots<B>> {
@@ -43,7 +47,44 @@ pub(crate) fn dots<B: Word>() -> House<Dots<B>> {
         options: PLAYOUTS,
         make: Box::new(|r| Ok(Box::new(ChainRival::<B>::new(r.set("playouts", 0, 1_000_000_000)?)) as _)),
     };
-    House { evaluators: vec![judge("dots", "boxes", || NetBoxes)], searches: vec![chains] }
+    let exact = Rival {
+        name: "exact",
+        about: about("dots", "exact"),
+        options: &[],
+        make: Box::new(|_| Ok(Box::new(ExactRival::<B>::default()) as _)),
+    };
+    House {
+        evaluators: vec![judge("dots", "boxes", || NetBoxes)],
+        searches: vec![chains, exact],
+        solver: Some(|game, s| {
+            let solved = Solved::new(game, s)?;
+            Some(Box::new(SolvedDots { game: game.clone(), solved }))
+        }),
+        family: FAMILY,
+    }
+}
+
+/// All exact values below a position of Dots and Boxes.
+struct SolvedDots<B: Word> {
+    game: Arc<Dots<B>>,
+    solved: Solved<B>,
+}
+
+impl<B: Word> Solution for SolvedDots<B> {
+    fn worth(&self, position: &dyn Position) -> Option<Vec<Worth>> {
+        let s = position.as_any().downcast_ref::<Line<Dots<B>>>()?.state();
+        let (boxes, mover) = (self.game.boxes(s).map(|n| n as f32), self.game.mover(s).index());
+        let lead = boxes[mover] - boxes[mover ^ 1];
+        let payoff = |margin: f32| match self.game.score() {
+            Score::Win => margin.partial_cmp(&0.0).map_or(0.0, |o| o as i8 as f32),
+            Score::Margin => margin / (self.game.size().0 * self.game.size().1) as f32,
+        };
+        let worth = |(mv, boxes): (Move, i32)| {
+            let margin = lead + boxes as f32;
+            Worth { mv, payoff: payoff(margin), margin }
+        };
+        Some(self.solved.moves(self.game.drawn(s))?.into_iter().map(worth).collect())
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,29 @@ pub trait Table: Send + Sync {
 
     /// Yardsticks of this game only, for help: what they are for, their names, a line about each, their options.
     fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])>;
+
+    /// All exact values below a position, where this game has a solver and the position is small enough: for measuring.
+    fn solve(&self, position: &dyn Position) -> Option<Box<dyn Solution>>;
+
+    /// The published starting positions of this game, if it has any.
+    fn family(&self) -> Vec<&'static str>;
+}
+
+/// What a move is worth to the player who makes it, exactly.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Worth {
+    /// The move.
+    pub mv: Move,
+    /// The payoff in the end.
+    pub payoff: f32,
+    /// By how much, in the game's own unit (boxes, discs).
+    pub margin: f32,
+}
+
+/// Exact values below one position.
+pub trait Solution: Send {
+    /// What each legal move is worth there; `None` if the position is not below the solved one, or the game is over.
+    fn worth(&self, position: &dyn Position) -> Option<Vec<Worth>>;
 }
 
 /// A state with the line of play that led to it. Legality is checked here, once.
@@ -132,6 +155,16 @@ impl<G: Game> Table for Seated<G> {
 
     fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])> {
         self.house.list()
+    }
+
+    fn solve(&self, position: &dyn Position) -> Option<Box<dyn Solution>> {
+        let line = position.as_any().downcast_ref::<Line<G>>()?;
+        self.house.solver.and_then(|solver| solver(&self.game, line.state()))
+    }
+
+    fn family(&self) -> Vec<&'static str> {
+        let positions = self.house.family.lines().filter_map(|line| line.split('\t').next());
+        positions.filter(|text| self.game.parse_position(text).is_ok()).collect()
     }
 }
 

@@ -19,6 +19,8 @@
 //! that are thought through at all; the others are careless: close a box if one can be closed, else a random safe edge,
 //! else a random edge. So 0 is the greedy player of everybody's childhood, and from 100 on the laws above hold always.
 
+pub(crate) mod exact;
+pub(crate) mod family;
 mod strings;
 
 use crate::squash::share;

@@ -28,6 +28,8 @@ mod morris;
 mod othello;
 mod squash;
 
+pub use dots::exact::{ExactRival, MOST_FREE, Solved};
+pub use dots::family::{FAMILY, make as make_family};
 pub use dots::{ChainRival, NetBoxes};
 pub use morris::MorrisClassic;
 pub use othello::{OthelloClassic, PieceAdvantage, Positional};
@@ -59,7 +61,7 @@ pub struct Rival {
 }
 
 /// All of them.
-pub const RIVALS: [Rival; 6] = [
+pub const RIVALS: [Rival; 7] = [
     Rival {
         name: "positional",
         game: "othello",
@@ -97,6 +99,14 @@ pub const RIVALS: [Rival; 6] = [
         game: "dots",
         kind: Kind::Search,
         about: "safe edges by UCT, greedy closing, double deals, exact play of chains and loops",
+        setting: "playouts",
+        default: ChainRival::<u64>::STRENGTH,
+    },
+    Rival {
+        name: "exact",
+        game: "dots",
+        kind: Kind::Search,
+        about: "exhaustive search once 20 edges are free, chains before: the ceiling",
         setting: "playouts",
         default: ChainRival::<u64>::STRENGTH,
     },

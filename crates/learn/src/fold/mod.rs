@@ -138,6 +138,11 @@ impl Folded {
         self.head.payoffs(out, self.encoder.viewer(mover))
     }
 
+    /// For whom the outputs speak with this player to move.
+    pub fn viewer(&self, mover: Player) -> Player {
+        self.encoder.viewer(mover)
+    }
+
     /// The scores of these moves: outputs of a [`Head::MoveScores`] or probabilities of a [`Head::PolicyValue`], the
     /// latter (and any softmax) adding up to 1 over just these moves.
     ///
@@ -183,6 +188,12 @@ impl Folded {
     /// Sums for a line of play; [`Folded::start`] fills them.
     pub fn line(&self) -> Line {
         Line { sums: vec![i32x8::ZERO; self.first.width() * self.first.views()] }
+    }
+
+    /// Makes `line` stand where `from` stands, without allocating.
+    #[inline]
+    pub fn rewind(&self, line: &mut Line, from: &Line) {
+        line.sums.copy_from_slice(&from.sums);
     }
 
     /// Begins a line at the state with these facts.

@@ -4,6 +4,7 @@
 //! A [`Plan`] is a system's options for one game: the file's values, then a preset's, then what the user sets. [`learn`] carries
 //! it out inside a [`Run`].
 
+pub mod cut;
 pub mod exhibit;
 mod measure;
 pub mod nhb;
@@ -46,6 +47,15 @@ pub const SYSTEMS: &[System] = &[
         learn: uct_ccnn::learn,
         reproduce: Some(uct_ccnn::reproduce),
         check: check::<uct_ccnn::Config>,
+    },
+    System {
+        name: "cut",
+        about: "UCT self-play, a win/draw/loss net, and playouts that end when it is sure",
+        file: include_str!("../../../../systems/cut.toml"),
+        games: &["dots"],
+        learn: cut::learn,
+        reproduce: Some(cut::reproduce),
+        check: check::<cut::Config>,
     },
     System {
         name: "nhb",

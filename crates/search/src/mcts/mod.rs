@@ -14,6 +14,7 @@
 
 mod amaf;
 mod backup;
+mod cut;
 mod expand;
 mod playout;
 mod prior;
@@ -23,10 +24,11 @@ mod tree;
 
 pub use amaf::Amaf;
 pub use backup::{Backup, Mean, UniqueCounter};
+pub use cut::{Ask, Call, Chances, CutPlayout, Cuts, Outlook};
 pub use expand::{AllChildren, Expand, Next, OneChild, Step, When};
 pub use playout::{Decisive, Mast, Playout, Run, Uniform, Valued};
 pub use prior::{From, Informed, PriorBonus, PriorMean};
-pub use select::{Descent, Form, Grave, Reward, Select, Ucb1, Ucb1Tuned};
+pub use select::{Descent, Form, Grave, Reward, Select, Ucb1, Ucb1Abs, Ucb1Tuned};
 pub use tree::{Chance, Node, NodeId, ROOT, Tree};
 
 use crate::Clock;
@@ -388,6 +390,10 @@ impl<G: Game> Search<G> for Mcts<G> {
 
     fn advance(&mut self, m: Move) {
         self.played.push(m);
+    }
+
+    fn tally(&self) -> Vec<(&'static str, f64)> {
+        self.playout.tally()
     }
 
     fn reset(&mut self) {

@@ -28,6 +28,11 @@ pub trait Playout<G: Game>: Send {
 
     /// A search begins, and with `fresh` a match.
     fn begin(&mut self, _game: &G, _fresh: bool) {}
+
+    /// What was counted since then, by name.
+    fn tally(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }
 
 /// Plays to the end with moves that `choose` gives; the clock is looked at every 32 plies.

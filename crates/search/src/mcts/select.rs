@@ -157,6 +157,23 @@ impl Select for Ucb1 {
     }
 }
 
+/// UCB1 with |q| in place of q: equation 3 of Cotarelo et al. (2021) as printed, which their text contradicts. A sure loss
+/// then looks as good as a sure win; it stays selectable to show just that.
+#[derive(Clone, Debug)]
+pub struct Ucb1Abs(pub Ucb1);
+
+impl Select for Ucb1Abs {
+    fn select(&mut self, at: &Descent<'_>, rng: &mut Rng) -> usize {
+        let tree = at.tree;
+        let node = tree.node(at.node());
+        let (p, spread) = (node.mover(), self.0.factor * self.0.logs.root(node.visits()));
+        best(tree, tree.children(at.node()), p, rng, |_, c| match tree.node(c).visits() {
+            0 => f32::INFINITY,
+            n => (tree.mean(c, p) as f32).abs() + spread / (n as f32).sqrt(),
+        })
+    }
+}
+
 /// Scores of lanes that hold no child become the least there is.
 #[inline]
 fn masked(mut scores: [f32; LANES], children: usize) -> [f32; LANES] {

@@ -210,7 +210,9 @@ fn learned(agent: &Spec, model: &Path) -> Spec {
 const UNTRAINED_HIDDEN: usize = 100;
 
 fn encoder(info: &GameInfo, net: &Machine) -> Result<Encoder, RunError> {
-    let facts = facts_encoder(info, net.view).map_err(|e| RunError::Config(e.to_string().replace("train.", "net.")))?;
+    // Where roles are not alike nothing can be mirrored: the net speaks for the first player.
+    let view = if info.mirror.is_some() { net.view } else { View::Absolute };
+    let facts = facts_encoder(info, view)?;
     match (net.coding, &info.mirror) {
         (Coding::Facts, _) => Ok(facts),
         (Coding::Signed, Some(mirror)) => Ok(facts.coded(signed(mirror))?),

@@ -20,7 +20,9 @@ fn a_learner_saved_and_resumed_goes_on_to_the_same_bits() {
         let config =
             MlpConfig { hidden: vec![5], act: Act::Logistic, link, optimiser, batch: 64, ..MlpConfig::default() };
         let mut whole = MlpLearner::new(config, 8, 3, 9).unwrap();
-        (0..4).for_each(|_| drop(whole.epoch(&data, &rows).unwrap()));
+        for _ in 0..4 {
+            whole.epoch(&data, &rows).unwrap();
+        }
         let mut resumed = MlpLearner::resume(&whole.save(), rows.len()).unwrap();
         assert_eq!(resumed.epochs(), 4);
         for _ in 0..4 {

@@ -13,6 +13,7 @@
 
 use super::optim::{Memory, Optimiser, Place};
 use crate::lanes::{axpy, dot64};
+use crate::store::{Store, Tensor};
 use crate::{Act, Data, Error, Errors, Layer, Link, Mlp, Net, Row, Split};
 use ludex_core::Rng;
 use rayon::prelude::*;
@@ -75,6 +76,7 @@ pub struct MlpLearner {
     params: Vec<f64>, // layer by layer: weights (input-major), then bias
     memory: Memory,
     rng: Rng,
+    seed: u64,
     epoch: u64,
     parts: Vec<Part>,
 }
@@ -117,7 +119,7 @@ impl MlpLearner {
             params.extend((0..w[0] * w[1] + w[1]).map(|_| bound * (2.0 * rng.unit() - 1.0)));
         }
         let memory = Memory::new(&config.optimiser, params.len());
-        Ok(MlpLearner { config, sizes, params, memory, rng, epoch: 0, parts: vec![] })
+        Ok(MlpLearner { config, sizes, params, memory, rng, seed, epoch: 0, parts: vec![] })
     }
 
     /// All weights: layer by layer, first `weights[i * outputs + o]`, then the biases.
@@ -132,6 +134,54 @@ impl MlpLearner {
         }
         self.params.copy_from_slice(params);
         Ok(())
+    }
+
+    /// What the net is and how it learns.
+    pub fn config(&self) -> &MlpConfig {
+        &self.config
+    }
+
+    /// The learner as bytes, from which [`MlpLearner::resume`] goes on as if nothing had happened.
+    pub fn save(&self) -> Vec<u8> {
+        let mut store = Store::default();
+        store.put_json("config", &self.config);
+        store.put_json("sizes", &self.sizes);
+        store.put_json("seed", &self.seed);
+        store.put_json("epoch", &self.epoch);
+        for (name, numbers) in [("params", &self.params), ("memory", &self.memory.numbers())] {
+            let halves: Vec<u32> =
+                numbers.iter().map(|v| v.to_bits()).flat_map(|b| [b as u32, (b >> 32) as u32]).collect();
+            store.put(name, Tensor::U32(vec![numbers.len(), 2], halves));
+        }
+        store.write("mlp", 1)
+    }
+
+    /// Goes on from what [`MlpLearner::save`] gave, if all epochs had this many examples (which matters for their order only).
+    pub fn resume(bytes: &[u8], examples: usize) -> Result<Self, Error> {
+        let store = Store::read(bytes, "mlp", 1)?;
+        let malformed = |what: &str| Error::Malformed(what.into());
+        let sizes: Vec<usize> = store.json("sizes")?;
+        let (&[inputs, .., outputs], config) = (&sizes[..], store.json::<MlpConfig>("config")?) else {
+            return Err(malformed("sizes"));
+        };
+        let mut learner = MlpLearner::new(config, inputs, outputs, store.json("seed")?)?;
+        let numbers = |name: &str| match store.tensors.get(name) {
+            Some(Tensor::U32(_, halves)) => Ok(halves
+                .chunks_exact(2)
+                .map(|h| f64::from_bits(h[0] as u64 | (h[1] as u64) << 32))
+                .collect::<Vec<_>>()),
+            _ => Err(malformed(name)),
+        };
+        learner.set_params(&numbers("params")?)?;
+        if !learner.memory.restore(&numbers("memory")?) {
+            return Err(malformed("memory"));
+        }
+        learner.epoch = store.json("epoch")?;
+        if learner.config.shuffle {
+            let mut order: Vec<u32> = (0..examples as u32).collect();
+            (0..learner.epoch).for_each(|_| learner.rng.shuffle(&mut order));
+        }
+        Ok(learner)
     }
 
     /// Epochs learned so far.

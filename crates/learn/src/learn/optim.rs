@@ -218,6 +218,40 @@ impl Memory {
         }
     }
 
+    /// Everything remembered, as numbers in a fixed order.
+    pub(crate) fn numbers(&self) -> Vec<f64> {
+        match self {
+            Memory::Sgd { velocity } => velocity.clone(),
+            Memory::Rprop(s) => [&s.steps[..], &s.signs, &s.moved, &[s.error]].concat(),
+            Memory::Adam { m, v, t } => [&m[..], v, &[*t as f64]].concat(),
+        }
+    }
+
+    /// Remembers what [`Memory::numbers`] gave for as many weights; `false` if these are not that many.
+    pub(crate) fn restore(&mut self, numbers: &[f64]) -> bool {
+        if numbers.len() != self.numbers().len() {
+            return false;
+        }
+        let mut at = 0;
+        let mut fill = |into: &mut Vec<f64>| {
+            let end = at + into.len();
+            into.copy_from_slice(&numbers[at..end]);
+            at = end;
+        };
+        match self {
+            Memory::Sgd { velocity } => fill(velocity),
+            Memory::Rprop(s) => {
+                [&mut s.steps, &mut s.signs, &mut s.moved].into_iter().for_each(&mut fill);
+                s.error = numbers[at];
+            }
+            Memory::Adam { m, v, t } => {
+                [m, v].into_iter().for_each(&mut fill);
+                *t = numbers[at] as i32;
+            }
+        }
+        true
+    }
+
     /// One step, in this epoch, down the gradient at `w`, which is g·scale plus the decay of each span of weights. `g` is
     /// all 0 afterwards, ready to add up the next one: everything happens in one pass over memory.
     pub(crate) fn step(&mut self, optimiser: &Optimiser, epoch: u64, w: &mut [f64], g: &mut [f64], at: &Place) {

@@ -8,6 +8,7 @@ pub mod exhibit;
 mod measure;
 mod report;
 pub mod uct_ccnn;
+pub mod uct_nn;
 
 pub use measure::{Anchor, Level, Measure, Strength, summary};
 pub use report::Report;
@@ -33,15 +34,26 @@ pub struct System {
 }
 
 /// All systems.
-pub const SYSTEMS: &[System] = &[System {
-    name: "uct-ccnn",
-    about: "UCT self-play, a cascade-correlation value net, NeuralMCTS and NeuralMinimax",
-    file: include_str!("../../../../systems/uct-ccnn.toml"),
-    games: &["othello", "morris"],
-    learn: uct_ccnn::learn,
-    reproduce: Some(uct_ccnn::reproduce),
-    check: check::<uct_ccnn::Config>,
-}];
+pub const SYSTEMS: &[System] = &[
+    System {
+        name: "uct-ccnn",
+        about: "UCT self-play, a cascade-correlation value net, NeuralMCTS and NeuralMinimax",
+        file: include_str!("../../../../systems/uct-ccnn.toml"),
+        games: &["othello", "morris"],
+        learn: uct_ccnn::learn,
+        reproduce: Some(uct_ccnn::reproduce),
+        check: check::<uct_ccnn::Config>,
+    },
+    System {
+        name: "uct-nn",
+        about: "UCT self-play, a net that ranks moves, and a search that does not expand the worst of them",
+        file: include_str!("../../../../systems/uct-nn.toml"),
+        games: &["gomoku:5x5x5", "gomoku:5x5x4", "gomoku:9x9x5"],
+        learn: uct_nn::learn,
+        reproduce: Some(uct_nn::reproduce),
+        check: check::<uct_nn::Config>,
+    },
+];
 
 /// The presets, from the shortest to the longest.
 pub const PRESETS: [&str; 5] = ["tick", "smoke", "quick", "hour", "paper"];

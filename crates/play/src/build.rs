@@ -106,7 +106,11 @@ const NEURAL: &[Opt] = &[
 ];
 
 const RANKED: &[Opt] = &[
-    opt("model", "", "the net that ranks moves: a model file, or a run (then its last model); a value net judges children"),
+    opt(
+        "model",
+        "",
+        "the net that ranks moves: a model file, or a run (then its last model); a value net judges children",
+    ),
     opt("scheme", "exponential", "exponential | linear | constant: how the share that is dropped goes down with depth"),
     opt("share", "0.5", "the share dropped: of all moves (constant) or at depth 0; 0 drops nothing"),
     opt("rate", "0.23", "exponential: how fast the share decays; 0.23 halves it in three plies"),

@@ -120,7 +120,7 @@ fn the_best_ranked_are_kept_in_the_order_of_moves() {
 fn depth_is_that_of_the_board_or_of_the_tree() {
     let game = gomoku();
     let s = game.initial();
-    let mut count = |depth, at: At| {
+    let count = |depth, at: At| {
         let ranking = Ranking { depth, ..ranking(Keep::EXPONENTIAL) };
         let mut expand = Ranked::new(&game, Box::new(Lowest), ranking, When::FirstVisit, From::Child);
         children(&game, &s, &mut expand, at).len()
@@ -135,7 +135,9 @@ fn depth_is_that_of_the_board_or_of_the_tree() {
 fn a_move_that_wins_at_once_survives_if_it_is_asked_for() {
     let game = gomoku();
     // x has three in the top row and wins at the fourth point; the evaluator likes lower numbers only.
-    let s = game.parse_position("-----/-----/-----/oo-o-/xxx-- x").or_else(|_| game.parse_position("xxx--/oo-o-/-----/-----/----- x"));
+    let s = game
+        .parse_position("-----/-----/-----/oo-o-/xxx-- x")
+        .or_else(|_| game.parse_position("xxx--/oo-o-/-----/-----/----- x"));
     let s = s.unwrap();
     let mut moves = Vec::new();
     game.legal(&s, &mut moves);
@@ -189,8 +191,7 @@ fn a_playout_may_begin_at_the_leaf_itself() {
     let game = gomoku();
     let mut tree = Tree::new(2, 1000, false);
     tree.enter(ROOT, game.mover(&game.initial()), false);
-    let mut expand =
-        Ranked::new(&game, Box::new(Lowest), ranking(Keep::EXPONENTIAL), When::FirstVisit, From::Leaf);
+    let mut expand = Ranked::new(&game, Box::new(Lowest), ranking(Keep::EXPONENTIAL), When::FirstVisit, From::Leaf);
     let step = expand.expand(&game, &game.initial(), &mut tree, At::START, &mut Rng::new(1));
     assert_eq!(step, Step::Playout);
     assert!(tree.node(ROOT).complete(), "what was dropped never comes back");

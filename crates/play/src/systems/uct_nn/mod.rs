@@ -381,7 +381,8 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
         shown("generalisation_mse"),
         shown("test_mse")
     ));
-    if let (Some(a), Some(b), Some(c)) = (metrics.get("kept_of_25"), metrics.get("kept_of_50"), metrics.get("kept_of_75"))
+    if let (Some(a), Some(b), Some(c)) =
+        (metrics.get("kept_of_25"), metrics.get("kept_of_50"), metrics.get("kept_of_75"))
     {
         story.push(format!(
             "of untouched patterns, UCT's best move survives when the worst 25, 50 and 75 % are dropped in {:.1}, {:.1} and \
@@ -450,7 +451,13 @@ fn sweep(job: &Job<'_>, config: &Config) -> Result<Vec<Swept>, RunError> {
     let mut grid = Vec::new();
     for &hidden in &r.hidden {
         for &rate in &r.rates {
-            grid.extend(decays.map(|decay| Train { hidden, rate, last_rate: 0.01 * rate, decay, ..config.train.clone() }));
+            grid.extend(decays.map(|decay| Train {
+                hidden,
+                rate,
+                last_rate: 0.01 * rate,
+                decay,
+                ..config.train.clone()
+            }));
         }
     }
     let (data, split, epochs) = (&lessons.data, &lessons.split, r.sweep_epochs.max(1));
@@ -467,4 +474,33 @@ fn sweep(job: &Job<'_>, config: &Config) -> Result<Vec<Swept>, RunError> {
     })?;
     let all: Option<Vec<Swept>> = parts.into_iter().map(|Json(swept)| swept).collect();
     all.ok_or_else(|| RunError::Config("reproduce.hidden and reproduce.rates must be above 0".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn training_that_was_saved_goes_on_to_the_same_bits() {
+        let mut data = Data::new(6, 4);
+        let mut rng = Rng::new(3);
+        for _ in 0..90 {
+            let active: Vec<u32> = (0..6).filter(|_| rng.below(2) == 0).collect();
+            let targets: Vec<f32> = (0..4).map(|o| if active.contains(&o) { 0.9 } else { 0.1 }).collect();
+            data.push_masked(Row::ones(&active), &targets, &[true, true, true, active.len() > 2]).unwrap();
+        }
+        let split = Split { train: (0..60).collect(), validation: (60..75).collect(), test: (75..90).collect() };
+        let plan = super::super::Plan::new("tictactoe", "uct-nn", "tick", 1, &["train.rate=0.5".into()]).unwrap();
+        let config: Config = super::super::read(&plan.options).unwrap();
+        let mut whole = Training::new(config.train.mlp(12), &data, &split, 7).unwrap();
+        whole.go_on(5, &data, &split).unwrap();
+        let mut resumed = Training::resume(&whole.save(), 60).unwrap();
+        assert!(Training::resume(&whole.save()[..90], 60).is_none());
+        for training in [&mut whole, &mut resumed] {
+            training.go_on(7, &data, &split).unwrap();
+        }
+        assert_eq!(whole.learner.params(), resumed.learner.params());
+        assert_eq!((&whole.best, &whole.curve), (&resumed.best, &resumed.curve));
+        assert!(whole.chosen().score() < whole.curve[0].score());
+    }
 }

@@ -37,7 +37,10 @@ pub(super) fn encoder(table: &dyn Seat, input: Input) -> Result<Encoder, RunErro
 }
 
 fn unlike(info: &GameInfo) -> RunError {
-    let line = format!("in {} the facts of the two roles do not stand in the same places: train.input must be facts", info.name);
+    let line = format!(
+        "in {} the facts of the two roles do not stand in the same places: train.input must be facts",
+        info.name
+    );
     RunError::Config(line)
 }
 
@@ -173,7 +176,9 @@ impl Lessons {
             let out = learner.predict(self.data.row(i));
             let moves: Vec<usize> = (0..self.data.outputs()).filter(|&o| self.data.known(i, o)).collect();
             let target = |o: &usize| self.data.targets(i)[*o];
-            let Some(&best) = moves.iter().max_by(|a, b| target(a).total_cmp(&target(b)).then(b.cmp(a))) else { continue };
+            let Some(&best) = moves.iter().max_by(|a, b| target(a).total_cmp(&target(b)).then(b.cmp(a))) else {
+                continue;
+            };
             let better = moves.iter().filter(|&&o| out[o] > out[best]).count();
             kept += (better < moves.len() - (share * moves.len() as f64).floor() as usize) as usize;
         }

@@ -162,7 +162,8 @@ fn tournament(experiment: &Experiment<'_>, config: &Config) -> Result<Vec<Exhibi
     let arena = experiment.arena()?;
     let seed = Rng::derive(experiment.seeds[0], 31);
     let mut standings = vec![Standing::default(); r.constants.len()];
-    let columns = ["C", "board", "visits", "first", "second", "score 2W+D-L: first", "second", "total", "share of points"];
+    let columns =
+        ["C", "board", "visits", "first", "second", "score 2W+D-L: first", "second", "total", "share of points"];
     let mut rows = Exhibit::new("Figure 3", "exploration constants of UCT against one another", &columns);
     for (b, table) in boards.iter().enumerate() {
         for (l, &limit) in r.limits.iter().enumerate() {
@@ -229,8 +230,17 @@ fn tournament(experiment: &Experiment<'_>, config: &Config) -> Result<Vec<Exhibi
         2 * r.tournament_games.div_ceil(2)
     ));
     rows.notes.push("the score rewards draws: the share of points (a draw being half a win) stands beside it".into());
-    let columns = ["C", "best as first", "best as second", "best in all", "wins / draws / losses", "score 2W+D-L", "share of points"];
-    let mut sums = Exhibit::new("Figure 4", "how often a constant was best, and its score over all boards and limits", &columns);
+    let columns = [
+        "C",
+        "best as first",
+        "best as second",
+        "best in all",
+        "wins / draws / losses",
+        "score 2W+D-L",
+        "share of points",
+    ];
+    let mut sums =
+        Exhibit::new("Figure 4", "how often a constant was best, and its score over all boards and limits", &columns);
     for (c, s) in r.constants.iter().zip(&standings) {
         let wdl = total([s.first, s.second].iter());
         let [first, second, all] = s.best.map(|n| n.to_string());
@@ -273,7 +283,10 @@ fn figure5(experiment: &Experiment<'_>) -> Result<Exhibit, RunError> {
     let line = |s: &Scheme| Series::line(s.name, (0..n0).map(|d| (d as f64, dropped(s, d))).collect());
     let frame = Frame { title: "Share of the children dropped", x: "ply", y: "per cent", log_x: false };
     e.plot = Some(plot_file(experiment, "figure5.svg", &svg(&frame, &SCHEMES.iter().map(line).collect::<Vec<_>>()))?);
-    e.notes.push("exponential: p = 0.5 exp(-0.23 d), our formula for what the paper says in words; linear: floor(0.5 n0) - d".into());
+    e.notes.push(
+        "exponential: p = 0.5 exp(-0.23 d), our formula for what the paper says in words; linear: floor(0.5 n0) - d"
+            .into(),
+    );
     if n0 != experiment.table.info().moves as usize {
         e.notes.push("in this game a move does not take one away: the plies shown are as if it did".into());
     }
@@ -286,7 +299,19 @@ fn figure(report: &Report, path: &str) -> f64 {
 
 /// The nets that the tables use.
 fn nets(reports: &[Report]) -> Exhibit {
-    let columns = ["seed", "simulations", "train + generalisation + test", "net", "epoch", "MSE: train", "generalisation", "test", "best move kept: 25 %", "50 %", "75 % dropped"];
+    let columns = [
+        "seed",
+        "simulations",
+        "train + generalisation + test",
+        "net",
+        "epoch",
+        "MSE: train",
+        "generalisation",
+        "test",
+        "best move kept: 25 %",
+        "50 %",
+        "75 % dropped",
+    ];
     let mut e = Exhibit::new("Nets", "patterns and errors", &columns);
     let dash = || "-".to_string();
     let paper = ["paper", "-", "5,815 + 18,260 + 0", "25-30-25", "15000 of 20000"].map(String::from);
@@ -309,7 +334,10 @@ fn nets(reports: &[Report]) -> Exhibit {
             share("kept_of_75"),
         ]);
     }
-    e.notes.push("best move kept: how often, on untouched patterns, UCT's most visited move survives when the net drops so many".into());
+    e.notes.push(
+        "best move kept: how often, on untouched patterns, UCT's most visited move survives when the net drops so many"
+            .into(),
+    );
     e
 }
 
@@ -338,10 +366,16 @@ fn sweep_table(experiment: &Experiment<'_>, config: &Config) -> Result<Exhibit, 
         let pairs = lower(Decay::Exponential).zip(lower(Decay::Linear));
         let (wins, n) = pairs.fold((0, 0), |(w, n), (a, b)| (w + (error(a) < error(b)) as usize, n + 1));
         let decay = format!("{:?}", best.decay).to_lowercase();
-        e.notes.push(format!("lowest: {} hidden, rate {}, {decay}; exponential lower than linear in {wins} of {n}", best.hidden, best.rate));
+        e.notes.push(format!(
+            "lowest: {} hidden, rate {}, {decay}; exponential lower than linear in {wins} of {n}",
+            best.hidden, best.rate
+        ));
     }
     e.notes.push("the paper: 30 hidden, rate 0.01, exponential always lower (3,000 epochs, by eye)".into());
-    e.notes.push(format!("seed {seed}, {} epochs, at most {} patterns", config.reproduce.sweep_epochs, config.reproduce.sweep_patterns));
+    e.notes.push(format!(
+        "seed {seed}, {} epochs, at most {} patterns",
+        config.reproduce.sweep_epochs, config.reproduce.sweep_patterns
+    ));
     Ok(e)
 }
 
@@ -352,7 +386,11 @@ fn cost(experiment: &Experiment<'_>, report: &Report) -> Result<Exhibit, RunErro
     let loaded = crate::nets::load(&path, table.info()).map_err(RunError::Config)?;
     let mut scratch = loaded.net.scratch();
     let columns = ["plies from the start", "net, microseconds", "random playout, microseconds", "net / playout"];
-    let mut e = Exhibit::new("Cost", "a call of the net, as at each expansion, beside a random playout from the same state", &columns);
+    let mut e = Exhibit::new(
+        "Cost",
+        "a call of the net, as at each expansion, beside a random playout from the same state",
+        &columns,
+    );
     let length = random_length(table) as u32;
     const CALLS: u64 = 20_000;
     for plies in [0, length / 4, length / 2] {
@@ -409,7 +447,13 @@ impl Cell {
         let pairs = self.duels.iter().fold(Pentanomial::default(), |sum, d| sum.plus(&d.pairs));
         let (plus, minus) = pairs.decided();
         let score = self.wdl().score();
-        let arrow = if score > 0.5 { '+' } else if score < 0.5 { '-' } else { '=' };
+        let arrow = if score > 0.5 {
+            '+'
+        } else if score < 0.5 {
+            '-'
+        } else {
+            '='
+        };
         (arrow, sign_test(plus, minus))
     }
 
@@ -478,7 +522,7 @@ impl Pruning<'_> {
                 if wanted {
                     equal.push(self.play(&arena, "visits", scheme, limit, limit)?);
                 }
-                if time && limit <= r.time_top.max(610) {
+                if time && limit <= r.time_top {
                     let ratio = self.ratio(&arena, equal.last().expect("just played"))?;
                     let uct_visits = (limit as f64 * ratio).round().max(1.0) as u64;
                     timed.push((ratio, self.play(&arena, "time", scheme, limit, uct_visits)?));
@@ -518,18 +562,32 @@ impl Pruning<'_> {
             let names = order.iter().map(|c| format!("{} {:.1} %", SCHEMES[c.scheme].name, 100.0 * c.wdl().score()));
             e.notes.push(format!("{} visits, best first: {}", row[0].limit, names.collect::<Vec<_>>().join(", ")));
         }
-        e.notes.push("the paper's order up to 9,766 visits: exponential, linear, constant 25 %, then constant 75 and 50 %".into());
+        e.notes.push(
+            "the paper's order up to 9,766 visits: exponential, linear, constant 25 %, then constant 75 and 50 %"
+                .into(),
+        );
         e.notes.push(
             "sign test: on colour-swapped pairs, all seeds together; Fisher's: games won by whoever began them, UCT-NN against \
             UCT, valid where pairs share no opening (reproduce.opening_plies = 0); the paper's: on scores, which are not counts"
                 .into(),
         );
-        e.notes.push("45 cells have been tested: of p-values below 0.05 two or three are to be expected by chance".into());
+        e.notes
+            .push("45 cells have been tested: of p-values below 0.05 two or three are to be expected by chance".into());
         e
     }
 
     fn figure6(&self, cells: &[Cell]) -> Result<Exhibit, RunError> {
-        let columns = ["visits", "scheme", "began", "second", "2W+D-L: UCT-NN", "UCT", "points of UCT-NN", "by seed", "ms a move: UCT-NN, UCT"];
+        let columns = [
+            "visits",
+            "scheme",
+            "began",
+            "second",
+            "2W+D-L: UCT-NN",
+            "UCT",
+            "points of UCT-NN",
+            "by seed",
+            "ms a move: UCT-NN, UCT",
+        ];
         let mut e = Exhibit::new("Figure 6", "UCT-NN against UCT at equal node visits", &columns);
         for cell in cells {
             e.rows.push(self.cells(cell));
@@ -571,7 +629,19 @@ impl Pruning<'_> {
     }
 
     fn time(&self, cells: &[(f64, Cell)]) -> Exhibit {
-        let columns = ["visits", "scheme", "began", "second", "2W+D-L: UCT-NN", "UCT", "points of UCT-NN", "by seed", "ms a move: UCT-NN, UCT", "UCT's visits", "sign test"];
+        let columns = [
+            "visits",
+            "scheme",
+            "began",
+            "second",
+            "2W+D-L: UCT-NN",
+            "UCT",
+            "points of UCT-NN",
+            "by seed",
+            "ms a move: UCT-NN, UCT",
+            "UCT's visits",
+            "sign test",
+        ];
         let mut e = Exhibit::new("Time", "UCT-NN against UCT at equal processor time", &columns);
         for (ratio, cell) in cells {
             let mut row = self.cells(cell);
@@ -579,7 +649,10 @@ impl Pruning<'_> {
             row.extend([format!("x {ratio:.2}"), format!("{arrow} {}", p_value(p))]);
             e.rows.push(row);
         }
-        e.notes.push("UCT has as many visits more as UCT-NN takes more time for its own, measured in the games at equal visits".into());
+        e.notes.push(
+            "UCT has as many visits more as UCT-NN takes more time for its own, measured in the games at equal visits"
+                .into(),
+        );
         e
     }
 }

@@ -160,7 +160,7 @@ mod tests {
             game.legal(s, &mut moves);
             let mover = game.mover(s);
             let wins = moves.iter().any(|&m| {
-                let mut child = s.clone();
+                let mut child = *s;
                 game.play(&mut child, m);
                 game.outcome(&child).unwrap_or_else(|| self.value(game, &child))[mover] > 0.0
             });

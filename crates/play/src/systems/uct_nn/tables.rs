@@ -403,7 +403,7 @@ fn cost(experiment: &Experiment<'_>, report: &Report) -> Result<Exhibit, RunErro
         let mut clock = |fresh: bool| {
             let start = ThreadTime::now();
             for _ in 0..CALLS {
-                let made = if fresh { Some(position.facts()) } else { None };
+                let made = fresh.then(|| position.facts());
                 let facts = made.as_deref().unwrap_or(&facts);
                 loaded.net.score_moves(facts, mover, std::hint::black_box(&moves), &mut scratch, &mut scores);
                 std::hint::black_box(&scores);

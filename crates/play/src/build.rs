@@ -4,7 +4,7 @@
 //! its defaults from it, so neither can lie about the other.
 
 use crate::agent::{Agent, Searcher};
-use crate::nets::{self, NetOutlook, NetValue};
+use crate::nets::{self, NetOutlook, NetScores, NetValue};
 use crate::spec::{Spec, SpecError, near};
 use crate::table::Solution;
 use ludex_core::{Evaluator, Game, Limit, Rng, Search};
@@ -108,6 +108,31 @@ const NEURAL: &[Opt] = &[
     opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
 ];
 
+const RANKED: &[Opt] = &[
+    opt(
+        "model",
+        "",
+        "the net that ranks moves: a model file, or a run (then its last model); a value net judges children",
+    ),
+    opt("scheme", "exponential", "exponential | linear | constant: how the share that is dropped goes down with depth"),
+    opt("share", "0.5", "the share dropped: of all moves (constant) or at depth 0; 0 drops nothing"),
+    opt("rate", "0.23", "exponential: how fast the share decays; 0.23 halves it in three plies"),
+    opt("depth", "board", "board: plies since the start, or stones | tree: plies since the root of the search"),
+    opt("root", "on", "on | off: whether moves are dropped at the root too"),
+    opt("decisive", "off", "on: a move that wins at once is never dropped | off: as the paper says"),
+    opt("expand", "second", "first | second: children are added at the first | second visit"),
+    opt("from", "child", "child: playouts begin at a new child | leaf: at the leaf (expand=first, as the paper says)"),
+    opt("c", "1.41", "exploration constant"),
+    opt("form", "burger", "plain: C sqrt(ln N/n); kocsis: 2 C sqrt(2 ln N/n); burger: C sqrt(2 ln N/n)"),
+    opt("reward", "unit", "the scale the constant is meant for: unit [0, 1]; signed [-1, 1]; hundred [0, 100]"),
+    opt("playout", "uniform", "uniform | mast | decisive"),
+    opt("backup", "mean", "mean | unique"),
+    opt("final", "max", "robust: most visits; max: highest mean; secure: highest lower bound"),
+    opt("solver", "off", "off | ends | on"),
+    opt("reuse", "off", "off | on: keep the tree below the moves played"),
+    opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
+];
+
 const MINIMAX: &[Opt] = &[
     opt("depth", "", "plies (4 if no limit is given)"),
     opt("nodes", "", "positions searched a move"),
@@ -153,6 +178,12 @@ pub const PARTS: &[Part] = &[
         name: "neural",
         about: "Monte Carlo tree search with a value net's opinion of every child (NeuralMCTS)",
         options: &[LIMITS, NEURAL],
+    },
+    Part {
+        kind: Kind::Agent,
+        name: "ranked",
+        about: "Monte Carlo tree search that expands only the moves a net ranks highest (UCT-NN)",
+        options: &[LIMITS, RANKED],
     },
     Part {
         kind: Kind::Agent,
@@ -393,6 +424,7 @@ pub(crate) fn agent<G: Game>(
         "random" => Box::new(ludex_search::Random),
         "minimax" => minimax(&**game, house, &reading, seed)?,
         "neural" => neural(&**game, &reading)?,
+        "ranked" => ranked(&**game, &reading)?,
         _ => mcts(&**game, &reading)?,
     };
     Ok(Box::new(Searcher::new(game.clone(), search, reading.limit()?, seed)))
@@ -438,6 +470,41 @@ fn neural<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, Spec
     let from = r.choice("from", &[("child", From::Child), ("leaf", From::Leaf)])?;
     let expand = Informed::new(net(game, &r.part("model"))?, when, from);
     assemble(game, r, select, Box::new(expand))
+}
+
+/// UCT-NN: the moves that a net likes least get no child.
+fn ranked<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecError> {
+    let form = r.choice("form", &[("plain", Form::Plain), ("kocsis", Form::Kocsis), ("burger", Form::Burger)])?;
+    let scales = [("unit", Reward::Unit), ("signed", Reward::Signed), ("hundred", Reward::Hundred)];
+    let select = Ucb1::new(r.set("c", 0.0, 1e6)?, form, r.choice("reward", &scales)?);
+    let share = r.set("share", 0.0, 1.0)?;
+    let keep = match r.choice("scheme", &[("exponential", 0), ("linear", 1), ("constant", 2)])? {
+        0 => Keep::Exponential { first: share, rate: r.set("rate", 0.0, 1e6)? },
+        1 => Keep::Linear(share),
+        _ => Keep::Constant(share),
+    };
+    let ranking = Ranking {
+        keep,
+        depth: r.choice("depth", &[("board", Depth::Board), ("tree", Depth::Tree)])?,
+        root: r.flag("root")?,
+        decisive: r.flag("decisive")?,
+    };
+    let when = r.choice("expand", &[("first", When::FirstVisit), ("second", When::SecondVisit)])?;
+    let from = r.choice("from", &[("child", From::Child), ("leaf", From::Leaf)])?;
+    let expand = Ranked::new(game, scorer(game, &r.part("model"))?, ranking, when, from);
+    assemble(game, r, Box::new(select), Box::new(expand))
+}
+
+/// A net of this model that can rank moves: any can.
+fn scorer<G: Game>(game: &G, model: &Spec) -> Result<Box<dyn Evaluator<G>>, SpecError> {
+    if model.name.is_empty() {
+        return Err(model.error("ranked needs model=FILE (`ludex learn GAME --system uct-nn` makes one)"));
+    }
+    let loaded = nets::load(&model.name, game.info()).map_err(|e| model.error(e))?;
+    match nets::scores_moves(loaded.head) {
+        true => Ok(Box::new(NetScores::new(loaded))),
+        false => Ok(Box::new(NetValue::new(loaded))),
+    }
 }
 
 /// The phases that all Monte Carlo searches have in common.

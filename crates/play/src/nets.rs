@@ -228,6 +228,39 @@ impl<G: Game> Outlook<G> for NetOutlook {
     }
 }
 
+/// A net that ranks moves and judges no state.
+pub(crate) struct NetScores {
+    model: Arc<Loaded>,
+    scratch: Scratch,
+    facts: Vec<Fact>,
+}
+
+impl NetScores {
+    /// A model whose head scores moves.
+    pub fn new(model: Arc<Loaded>) -> Self {
+        debug_assert!(scores_moves(model.head));
+        let scratch = model.net.scratch();
+        NetScores { model, scratch, facts: Vec::new() }
+    }
+}
+
+/// Whether this head has a score for each move.
+pub(crate) fn scores_moves(head: Head) -> bool {
+    matches!(head, Head::MoveScores { .. } | Head::PolicyValue { .. })
+}
+
+impl<G: Game> Evaluator<G> for NetScores {
+    /// Nothing is known about the value of a state.
+    fn value(&mut self, game: &G, _: &G::State) -> Payoffs {
+        Payoffs::draw(game.info().players())
+    }
+
+    fn score_moves(&mut self, game: &G, s: &G::State, moves: &[Move], scores: &mut [f32]) {
+        game.facts(s, &mut self.facts);
+        self.model.net.score_moves(&self.facts, game.mover(s), moves, &mut self.scratch, scores);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@ mod measure;
 pub mod nhb;
 mod report;
 pub mod uct_ccnn;
+pub mod uct_nn;
 
 pub use measure::{Anchor, Level, Measure, Strength, summary};
 pub use report::Report;
@@ -65,6 +66,15 @@ pub const SYSTEMS: &[System] = &[
         learn: nhb::learn,
         reproduce: Some(nhb::reproduce),
         check: check::<nhb::Config>,
+    },
+    System {
+        name: "uct-nn",
+        about: "UCT self-play, a net that ranks moves, and a search that does not expand the worst of them",
+        file: include_str!("../../../../systems/uct-nn.toml"),
+        games: &["gomoku:5x5x5", "gomoku:5x5x4", "gomoku:9x9x5"],
+        learn: uct_nn::learn,
+        reproduce: Some(uct_nn::reproduce),
+        check: check::<uct_nn::Config>,
     },
 ];
 

@@ -18,10 +18,26 @@ pub enum Step {
     Value(Payoffs),
 }
 
+/// Where a simulation stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct At {
+    /// The node.
+    pub node: NodeId,
+    /// Plies from the root of the tree.
+    pub depth: u32,
+    /// Plies from the position at which the match was set up, as far as the search was told of them.
+    pub ply: u32,
+}
+
+impl At {
+    /// The root of a tree that belongs to the first move of a match.
+    pub const START: At = At { node: ROOT, depth: 0, ply: 0 };
+}
+
 /// Decides at each node that is not complete.
 pub trait Expand<G: Game>: Send {
-    /// May add children to `node`, whose state is `s` and in which the game goes on.
-    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, node: NodeId, rng: &mut Rng) -> Step;
+    /// May add children to the node, whose state is `s` and in which the game goes on.
+    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, at: At, rng: &mut Rng) -> Step;
 }
 
 /// Which untried move gets the next child.
@@ -69,7 +85,8 @@ impl OneChild {
 }
 
 impl<G: Game> Expand<G> for OneChild {
-    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, node: NodeId, rng: &mut Rng) -> Step {
+    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, at: At, rng: &mut Rng) -> Step {
+        let node = at.node;
         if tree.full() {
             return if tree.children(node).is_empty() { Step::Playout } else { Step::Descend };
         }
@@ -110,7 +127,8 @@ impl AllChildren {
 }
 
 impl<G: Game> Expand<G> for AllChildren {
-    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, node: NodeId, _: &mut Rng) -> Step {
+    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, at: At, _: &mut Rng) -> Step {
+        let node = at.node;
         let fresh = self.when == When::SecondVisit && tree.node(node).visits() == 0 && node != ROOT;
         if fresh || tree.full() {
             return Step::Playout;

@@ -18,6 +18,7 @@ mod cut;
 mod expand;
 mod playout;
 mod prior;
+mod rank;
 mod select;
 mod solver;
 mod tree;
@@ -25,9 +26,10 @@ mod tree;
 pub use amaf::Amaf;
 pub use backup::{Backup, Mean, UniqueCounter};
 pub use cut::{Ask, Call, Chances, CutPlayout, Cuts, Outlook};
-pub use expand::{AllChildren, Expand, Next, OneChild, Step, When};
+pub use expand::{AllChildren, At, Expand, Next, OneChild, Step, When};
 pub use playout::{Decisive, Mast, Playout, Run, Uniform, Valued};
 pub use prior::{From, Informed, PriorBonus, PriorMean};
+pub use rank::{Depth, Keep, Ranked, Ranking};
 pub use select::{Descent, Form, Grave, Reward, Select, Ucb1, Ucb1Abs, Ucb1Tuned};
 pub use tree::{Chance, Node, NodeId, ROOT, Tree};
 
@@ -102,6 +104,8 @@ pub struct Mcts<G: Game> {
     /// Where the last search began, and the moves played since: what lies below them may be used again.
     root: Option<G::State>,
     played: Vec<Move>,
+    /// Moves played since the match was set up.
+    ply: u32,
     /// No search yet in this match.
     fresh: bool,
 }
@@ -139,6 +143,7 @@ impl<G: Game> Mcts<G> {
             trace: Vec::new(),
             root: None,
             played: Vec::new(),
+            ply: 0,
             fresh: true,
         }
     }
@@ -199,7 +204,11 @@ impl<G: Game> Mcts<G> {
             let view = if game.hidden(s) && at != ROOT { self.view(game, s) } else { at };
             let step = match self.tree.node(view).complete() {
                 true => Step::Descend,
-                false => self.expand.expand(game, s, &mut self.tree, view, rng),
+                false => {
+                    let depth = self.path.len() as u32 - 1;
+                    let here = At { node: view, depth, ply: self.ply + depth };
+                    self.expand.expand(game, s, &mut self.tree, here, rng)
+                }
             };
             let child = match step {
                 Step::Descend | Step::Try if view == at => {
@@ -390,6 +399,7 @@ impl<G: Game> Search<G> for Mcts<G> {
 
     fn advance(&mut self, m: Move) {
         self.played.push(m);
+        self.ply += 1;
     }
 
     fn tally(&self) -> Vec<(&'static str, f64)> {
@@ -401,6 +411,7 @@ impl<G: Game> Search<G> for Mcts<G> {
         self.views.clear();
         self.root = None;
         self.played.clear();
+        self.ply = 0;
         self.fresh = true;
     }
 }

@@ -9,9 +9,9 @@
 //! * [`PriorMean`]:  (1 - b) q + b C + c sqrt(ln N / (n + 1)),  where the prior counts like b = k / (k + n) for k visits of its
 //!   own, and stands for the mean before the first visit.
 
-use super::expand::{Expand, Step, When};
+use super::expand::{At, Expand, Step, When};
 use super::select::{Descent, Logs, Select, best};
-use super::tree::{NodeId, ROOT, Tree};
+use super::tree::{ROOT, Tree};
 use ludex_core::{Evaluator, Game, Move, Payoffs, Rng};
 
 /// Where the playout begins when a leaf has been expanded.
@@ -44,7 +44,8 @@ impl<G: Game> Informed<G> {
 }
 
 impl<G: Game> Expand<G> for Informed<G> {
-    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, node: NodeId, _: &mut Rng) -> Step {
+    fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, at: At, _: &mut Rng) -> Step {
+        let node = at.node;
         let fresh = self.when == When::SecondVisit && tree.node(node).visits() == 0 && node != ROOT;
         if fresh || tree.full() {
             return Step::Playout;
@@ -193,7 +194,7 @@ mod tests {
         let mut tree = Tree::new(2, 100, false);
         tree.enter(ROOT, Player(0), false);
         let mut expand = Informed::new(Box::new(Oracle), When::FirstVisit, From::Child);
-        assert_eq!(expand.expand(&game, &game.initial(), &mut tree, ROOT, &mut Rng::new(1)), Step::Try);
+        assert_eq!(expand.expand(&game, &game.initial(), &mut tree, At::START, &mut Rng::new(1)), Step::Try);
         let priors: Vec<f32> = tree.children(ROOT).iter().map(|&c| tree.prior(c)).collect();
         assert_eq!(priors.iter().copied().fold(-2.0, f32::max), 1.0);
         assert_eq!(priors.len(), game.count_legal(&game.initial()));

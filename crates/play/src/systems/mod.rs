@@ -17,7 +17,9 @@ pub use report::Report;
 
 use crate::store::{Run, RunError};
 use crate::table::Table;
+use ludex_learn::{Data, Encoder, Head, Model, Net, Provenance};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
 use toml::{Table as Toml, Value};
 
 /// Carries out a paper's experiments on one game.
@@ -112,6 +114,21 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// A net with all that is needed to use it, and where it came from.
+    fn model(&self, encoder: &Encoder, head: Head, net: Net, data: &Data, metrics: BTreeMap<String, f64>) -> Model {
+        let (info, plan) = (self.table.info(), self.plan);
+        let (system, config, version) = (plan.system.clone(), plan.to_toml(), env!("CARGO_PKG_VERSION").into());
+        let provenance = Provenance { system, config, seed: plan.seed, data_hash: data.hash(), metrics, version };
+        let (game, encoder) = (info.name.clone(), encoder.clone());
+        Model { game, rules_hash: info.rules_hash, encoder, head, net, provenance }
+    }
+
+    /// Ends a run with its report.
+    fn report(&self, report: Report) -> Result<Report, RunError> {
+        self.run.report("report.json", &serde_json::to_vec_pretty(&report).expect("plain data"))?;
+        Ok(report)
+    }
+
     /// The options, as the system knows them.
     pub fn options<T: DeserializeOwned>(&self) -> Result<T, RunError> {
         read(&self.plan.options)

@@ -53,6 +53,22 @@ impl Anchor {
 }
 
 impl Report {
+    /// The report of a plan of which nothing is known yet.
+    pub(super) fn of(plan: &Plan) -> Self {
+        Report {
+            schema: 1,
+            version: plan.version.clone(),
+            config: plan.clone(),
+            seed: plan.seed,
+            model: PathBuf::new(),
+            agent: Spec::word("random"),
+            strength: None,
+            story: Vec::new(),
+            plots: Vec::new(),
+            figures: Value::Null,
+        }
+    }
+
     /// The report as text.
     pub fn text(&self) -> String {
         let mut lines = self.story.clone();

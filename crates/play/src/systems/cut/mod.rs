@@ -327,7 +327,7 @@ impl Progress {
 
 fn train(job: &Job<'_>, t: &Train, lessons: &Lessons, encoder: &Encoder) -> Result<(Model, Vec<Epoch>), RunError> {
     const CURVE: &str = "curve/0000";
-    let (run, info, seed) = (job.run, job.table.info(), job.plan.seed);
+    let (run, seed) = (job.run, job.plan.seed);
     if let (Some(model), Some(Json(curve))) = (run.find_model("final")?, run.find::<Json<Vec<Epoch>>>(CURVE)?) {
         return Ok((model, curve));
     }
@@ -363,21 +363,7 @@ fn train(job: &Job<'_>, t: &Train, lessons: &Lessons, encoder: &Encoder) -> Resu
     ]);
     let held = [("selection_mse", &split.validation), ("test_mse", &split.test)];
     metrics.extend(held.iter().filter(|h| !h.1.is_empty()).map(|h| (h.0.to_string(), at.learner.mse(data, h.1))));
-    let model = Model {
-        game: info.name.clone(),
-        rules_hash: info.rules_hash,
-        encoder: encoder.clone(),
-        head: Head::WinDrawLoss,
-        net: at.learner.net(),
-        provenance: Provenance {
-            system: job.plan.system.clone(),
-            config: job.plan.to_toml(),
-            seed,
-            data_hash: data.hash(),
-            metrics,
-            version: env!("CARGO_PKG_VERSION").into(),
-        },
-    };
+    let model = job.model(encoder, Head::WinDrawLoss, at.learner.net(), data, metrics);
     run.keep(CURVE, &Json(at.curve.clone()))?;
     run.keep_model("final", &model)?;
     run.drop_checkpoint("train");
@@ -440,19 +426,13 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
         "matches": matches, "self_play": player, "states": states, "examples": lessons.data.len(),
         "results": lessons.results, "metrics": metrics, "curve": curve, "inputs": encoder.inputs(),
     });
-    let plan = job.plan.clone();
-    let report = Report {
-        schema: 1,
-        version: plan.version.clone(),
-        config: plan,
-        seed,
+    job.report(Report {
         model: path,
         agent,
         strength,
         story,
         plots: vec!["reports/curve.svg".to_string()],
         figures,
-    };
-    run.report("report.json", &serde_json::to_vec_pretty(&report).expect("plain data"))?;
-    Ok(report)
+        ..Report::of(job.plan)
+    })
 }

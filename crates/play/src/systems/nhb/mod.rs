@@ -22,9 +22,7 @@ use crate::store::{Examples, Json, Run, RunError};
 use crate::study::{SOURCES, Side, Study, Vouch};
 use crate::table::Table;
 use ludex_core::{GameInfo, Player, Rng};
-use ludex_learn::{
-    Code, Data, Encoder, Head, HiddenSearch, Model, OsElm, OsElmConfig, Provenance, Table as Codes, choose_hidden,
-};
+use ludex_learn::{Code, Data, Encoder, Head, HiddenSearch, Model, OsElm, OsElmConfig, Table as Codes, choose_hidden};
 use ludex_search::backward;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -362,22 +360,7 @@ impl Pupil<'_> {
         ]);
         metrics.extend(before.map(|e| ("new_mse".to_string(), e)));
         self.progress.push(progress);
-        let (info, plan) = (self.job.table.info(), self.job.plan);
-        let model = Model {
-            game: info.name.clone(),
-            rules_hash: info.rules_hash,
-            encoder: self.encoder.clone(),
-            head: Head::Value { outputs: 1 },
-            net: self.machine.net(),
-            provenance: Provenance {
-                system: plan.system.clone(),
-                config: plan.to_toml(),
-                seed: plan.seed,
-                data_hash: data.hash(),
-                metrics,
-                version: env!("CARGO_PKG_VERSION").into(),
-            },
-        };
+        let model = self.job.model(&self.encoder, Head::Value { outputs: 1 }, self.machine.net(), data, metrics);
         keep_model(self.job.run, &model_name(cycle), &model)?;
         Ok(model)
     }
@@ -584,12 +567,7 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
         true => None,
         false => Some(strength(&config.measure, run, table, &agent, Rng::derive(seed, 7))?),
     };
-    let plan = job.plan.clone();
-    let report = Report {
-        schema: 1,
-        version: plan.version.clone(),
-        config: plan,
-        seed,
+    job.report(Report {
         model: run.model_path("final").expect("just made"),
         agent,
         strength,
@@ -599,9 +577,8 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
             "hidden": layer.hidden, "tried": layer.tried, "progress": progress, "seconds": seconds,
             "cross_validation_seconds": apart.as_secs_f64(), "metrics": model.provenance.metrics,
         }),
-    };
-    run.report("report.json", &serde_json::to_vec_pretty(&report).expect("plain data"))?;
-    Ok(report)
+        ..Report::of(job.plan)
+    })
 }
 
 #[cfg(test)]

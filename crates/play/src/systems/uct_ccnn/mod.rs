@@ -343,7 +343,7 @@ fn train(
     encoder: &Encoder,
 ) -> Result<(Model, Vec<Neuron>), RunError> {
     const CURVE: &str = "curve/0000";
-    let (run, info, seed) = (job.run, job.table.info(), job.plan.seed);
+    let (run, seed) = (job.run, job.plan.seed);
     if let (Some(model), Some(Json(curve))) = (run.find_model("final")?, run.find::<Json<Vec<Neuron>>>(CURVE)?) {
         return Ok((model, curve));
     }
@@ -375,21 +375,7 @@ fn train(
     ]);
     metrics.extend(best.selection.map(|e| ("selection_mse".to_string(), e)));
     metrics.extend(best.test.map(|e| ("test_mse".to_string(), e)));
-    let model = Model {
-        game: info.name.clone(),
-        rules_hash: info.rules_hash,
-        encoder: encoder.clone(),
-        head: Head::Value { outputs: data.outputs() },
-        net: learner.best(),
-        provenance: Provenance {
-            system: job.plan.system.clone(),
-            config: job.plan.to_toml(),
-            seed,
-            data_hash: data.hash(),
-            metrics,
-            version: env!("CARGO_PKG_VERSION").into(),
-        },
-    };
+    let model = job.model(encoder, Head::Value { outputs: data.outputs() }, learner.best(), data, metrics);
     run.keep(CURVE, &Json(curve.clone()))?;
     run.keep_model("final", &model)?;
     run.drop_checkpoint("train");
@@ -572,21 +558,7 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
         "curve": curve, "literal": composed(&config.play.literal, c, run.dir()),
         "minimax": composed(&config.play.minimax, c, run.dir()),
     });
-    let plan = job.plan.clone();
-    let report = Report {
-        schema: 1,
-        version: plan.version.clone(),
-        config: plan,
-        seed,
-        model: path,
-        agent,
-        strength,
-        story,
-        plots,
-        figures,
-    };
-    run.report("report.json", &serde_json::to_vec_pretty(&report).expect("plain data"))?;
-    Ok(report)
+    job.report(Report { model: path, agent, strength, story, plots, figures, ..Report::of(job.plan) })
 }
 
 #[cfg(test)]

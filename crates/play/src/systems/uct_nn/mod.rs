@@ -270,21 +270,13 @@ fn train(job: &Job<'_>, config: &Train, lessons: &Lessons) -> Result<(Model, Vec
     for (name, share) in [("kept_of_25", 0.25), ("kept_of_50", 0.5), ("kept_of_75", 0.75)] {
         metrics.extend(lessons.best_kept(&training.learner, share).map(|kept| (name.to_string(), kept)));
     }
-    let model = Model {
-        game: info.name.clone(),
-        rules_hash: info.rules_hash,
-        encoder: lessons.encoder.clone(),
-        head: Head::MoveScores { moves: info.moves as usize },
-        net: training.learner.net(),
-        provenance: Provenance {
-            system: job.plan.system.clone(),
-            config: job.plan.to_toml(),
-            seed,
-            data_hash: data.hash(),
-            metrics,
-            version: env!("CARGO_PKG_VERSION").into(),
-        },
-    };
+    let model = job.model(
+        &lessons.encoder,
+        Head::MoveScores { moves: info.moves as usize },
+        training.learner.net(),
+        data,
+        metrics,
+    );
     run.keep(CURVE, &Json(curve.clone()))?;
     run.keep_model("final", &model)?;
     run.drop_checkpoint("train");
@@ -408,21 +400,15 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
         "inputs": lessons.data.inputs(), "hidden": config.train.hidden, "outputs": lessons.data.outputs(),
         "metrics": metrics, "curve": curve,
     });
-    let plan = job.plan.clone();
-    let report = Report {
-        schema: 1,
-        version: plan.version.clone(),
-        config: plan,
-        seed,
+    job.report(Report {
         model: path,
         agent,
         strength,
         story,
         plots: vec!["reports/curve.svg".into()],
         figures,
-    };
-    run.report("report.json", &serde_json::to_vec_pretty(&report).expect("plain data"))?;
-    Ok(report)
+        ..Report::of(job.plan)
+    })
 }
 
 /// A net of the sweep.

@@ -1,7 +1,7 @@
 //! Tables 3 to 6 and equations 4 to 6 of Cotarelo et al. (2021), with ours beside them.
 //!
 //! Matches begin at the published family of positions with 40 of 60 edges drawn and are played from both seats against the
-//! chain-aware rival, at a strength frozen before any training. What the paper says of programs that cannot be had is marked
+//! chain-aware rival, at a fixed strength. What the paper says of programs that cannot be had is marked
 //! as quoted.
 
 use super::bouts::{BOXES, Bouts, Match, PAYOFF, regret_text};
@@ -179,7 +179,7 @@ pub fn reproduce(experiment: &Experiment<'_>) -> Result<Vec<Exhibit>, RunError> 
 /// The strength of the rival, in words.
 fn rival_note(stage: &Stage<'_>) -> String {
     format!(
-        "rival: {}, frozen before any training; it stands in for QDab, which the paper played. {} games from the family \
+        "rival: {}, its strength read off between trials and not yet confirmed; it stands in for QDab, which the paper played. {} games from the family \
          of {} positions, each from both seats; the paper's system always sat second in one position",
         stage.config.tables.rival,
         stage.config.tables.games,

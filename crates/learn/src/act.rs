@@ -74,6 +74,11 @@ impl Act {
         }
     }
 
+    /// Whether a larger sum never gives a smaller value.
+    pub(crate) fn rises(self) -> bool {
+        !matches!(self, Act::Gauss | Act::GaussSym | Act::Sin | Act::SinSym)
+    }
+
     /// One value, by the arithmetic of [`Act::lanes`].
     pub fn one(self, x: f32) -> f32 {
         self.lanes(f32x8::splat(x)).to_array()[0]

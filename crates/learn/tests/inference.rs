@@ -140,6 +140,27 @@ fn a_policy_over_some_moves_adds_up_to_one() {
 }
 
 #[test]
+fn moves_are_ranked_as_they_are_scored() {
+    let rng = &mut Rng::new(8);
+    let encoder = Encoder::facts(30).relative(mirror(30, 19)).unwrap();
+    let moves: Vec<Move> = (0..19).filter(|m| m % 3 != 1).map(Move).collect();
+    for act in Act::ALL {
+        let net = mlp(&[30, 13, 19], Act::Logistic, Link::Each(act), rng);
+        let folded = Folded::new(&net, &encoder, Head::MoveScores { moves: 19 }).unwrap();
+        let mut scratch = folded.scratch();
+        for mover in [Player(0), Player(1)] {
+            let state = facts(30, 0.3, rng);
+            let (mut scores, mut ranks) = (vec![0.0; moves.len()], vec![0.0; moves.len()]);
+            folded.score_moves(&state, mover, &moves, &mut scratch, &mut scores);
+            folded.rank_moves(&state, mover, &moves, &mut scratch, &mut ranks);
+            for (i, j) in (0..moves.len()).flat_map(|i| (0..i).map(move |j| (i, j))) {
+                assert!(scores[i] <= scores[j] || ranks[i] > ranks[j], "{act:?}: {scores:?}, but {ranks:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn parts_that_do_not_fit_are_refused() {
     let rng = &mut Rng::new(6);
     let net = mlp(&[30, 5, 3], Act::Relu, Link::Softmax, rng);

@@ -257,7 +257,7 @@ impl<G: Game> Evaluator<G> for NetScores {
 
     fn score_moves(&mut self, game: &G, s: &G::State, moves: &[Move], scores: &mut [f32]) {
         game.facts(s, &mut self.facts);
-        self.model.net.score_moves(&self.facts, game.mover(s), moves, &mut self.scratch, scores);
+        self.model.net.rank_moves(&self.facts, game.mover(s), moves, &mut self.scratch, scores);
     }
 }
 

@@ -84,7 +84,14 @@ pub trait Position: Send {
     fn moves(&self) -> &[Move];
 
     /// The facts that hold.
-    fn facts(&self) -> Vec<Fact>;
+    fn facts(&self) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        self.facts_into(&mut facts);
+        facts
+    }
+
+    /// Replaces `out` by the facts that hold.
+    fn facts_into(&self, out: &mut Vec<Fact>);
 
     /// Replaces `out` by the facts that would hold after a legal move, and tells who would be to move.
     fn facts_after(&self, m: Move, out: &mut Vec<Fact>) -> Player;
@@ -227,10 +234,8 @@ impl<G: Game> Position for Line<G> {
         &self.moves
     }
 
-    fn facts(&self) -> Vec<Fact> {
-        let mut facts = Vec::new();
-        self.game.facts(self.state(), &mut facts);
-        facts
+    fn facts_into(&self, out: &mut Vec<Fact>) {
+        self.game.facts(self.state(), out);
     }
 
     fn facts_after(&self, m: Move, out: &mut Vec<Fact>) -> Player {

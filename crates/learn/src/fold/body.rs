@@ -1,8 +1,8 @@
 //! What follows the first layer: dense layers, or the chain of a cascade.
 //!
 //! Order of summation, the same in every path. A dense layer with few outputs ("rows") sums in eight interleaved lanes
-//! (place k in lane k mod 8); one with many ("columns") adds input after input. A cascade adds unit after unit, level by
-//! level.
+//! (place k in lane k mod 8); one with many ("columns") adds input after input, the even ones to the bias and the odd ones
+//! to zero, and then both. A cascade adds unit after unit, level by level.
 
 use super::first::First;
 use crate::lanes::{LANES, padded, sum};
@@ -239,15 +239,26 @@ impl Dense {
 
     #[inline(always)]
     fn block<const N: usize>(&self, from: usize, y: &[f32x8], z: &mut [f32x8]) {
-        let mut total: [f32x8; N] = std::array::from_fn(|k| self.bias[from + k]);
-        for (i, column) in self.weights.chunks_exact(self.bias.len()).enumerate() {
+        let width = self.bias.len();
+        let mut even: [f32x8; N] = std::array::from_fn(|k| self.bias[from + k]);
+        let mut odd = [f32x8::ZERO; N];
+        let add = |total: &mut [f32x8; N], i: usize, column: &[f32x8]| {
             let y = f32x8::splat(at(y, i));
             let column = &column[from..from + N];
-            for (k, t) in total.iter_mut().enumerate() {
-                *t += column[k] * y;
-            }
+            total.iter_mut().zip(column).for_each(|(t, c)| *t += *c * y);
+        };
+        let (pairs, last) = (self.weights.chunks_exact(2 * width), self.inputs - 1);
+        let rest = pairs.remainder();
+        for (i, pair) in pairs.enumerate() {
+            add(&mut even, 2 * i, &pair[..width]);
+            add(&mut odd, 2 * i + 1, &pair[width..]);
         }
-        z[from..from + N].copy_from_slice(&total);
+        if !rest.is_empty() {
+            add(&mut even, last, rest);
+        }
+        for ((z, even), odd) in z[from..from + N].iter_mut().zip(even).zip(odd) {
+            *z = even + odd;
+        }
     }
 
     fn plain(&self, y: &[f32]) -> Vec<f32> {
@@ -261,9 +272,12 @@ impl Dense {
                 }
                 *z += sum(f32x8::new(lanes));
             } else {
+                let mut odd = 0.0;
                 for (i, y) in y.iter().enumerate().take(self.inputs) {
-                    *z += at(&self.weights[i * self.bias.len()..], o) * y;
+                    let total = if i % 2 == 0 { &mut *z } else { &mut odd };
+                    *total += at(&self.weights[i * self.bias.len()..], o) * y;
                 }
+                *z += odd;
             }
         }
         z

@@ -150,39 +150,69 @@ impl Folded {
     /// If the head has no moves.
     pub fn score_moves(&self, facts: &[Fact], mover: Player, moves: &[Move], s: &mut Scratch, scores: &mut [f32]) {
         assert!(matches!(self.head, Head::MoveScores { .. } | Head::PolicyValue { .. }), "the head scores no moves");
-        let view = self.view(mover);
-        let turned = self.encoder.mirror().filter(|_| view == 1);
-        let seen = |m: Move| turned.map_or(m, |mirror| mirror.moves[m.index()]);
-        let Scratch { sums, z, y, out } = s;
         if self.encoder.actions() == Actions::None {
-            self.first.sum(view, facts, self.first.bias(), sums);
-            self.body.run(&self.first, sums, z, y);
-            spill(z, out);
-            scores.iter_mut().zip(moves).for_each(|(score, &m)| *score = out[seen(m).index()]);
+            self.move_sums(facts, mover, moves, s, scores);
             match self.link {
                 Link::Each(_) => self.link.apply(scores),
                 Link::Softmax | Link::SoftmaxAnd(_) => softmax(scores),
             }
             return;
         }
+        let view = self.view(mover);
+        let Scratch { sums, z, y, out } = s;
         let beside = matches!(self.encoder.actions(), Actions::Beside { .. });
         if beside {
             self.first.sum(view, facts, self.first.bias(), sums);
         }
         for (score, &m) in scores.iter_mut().zip(moves) {
             if beside {
-                self.first.add_move(seen(m), sums);
+                self.first.add_move(self.seen(m, view), sums);
             } else {
-                self.first.sum_crossed(view, facts, seen(m), sums);
+                self.first.sum_crossed(view, facts, self.seen(m, view), sums);
             }
             self.body.run(&self.first, sums, z, y);
             spill(z, out);
             self.link.apply(out);
             *score = out[0];
             if beside {
-                self.first.remove_move(seen(m), sums);
+                self.first.remove_move(self.seen(m, view), sums);
             }
         }
+    }
+
+    /// Numbers in the order of [`Folded::score_moves`], for those who only compare: what every rising function would keep in
+    /// order is left out.
+    ///
+    /// # Panics
+    /// If the head has no moves.
+    pub fn rank_moves(&self, facts: &[Fact], mover: Player, moves: &[Move], s: &mut Scratch, scores: &mut [f32]) {
+        let rising = match self.link {
+            Link::Each(act) => act.rises(),
+            Link::Softmax | Link::SoftmaxAnd(_) => true,
+        };
+        if rising && self.encoder.actions() == Actions::None {
+            self.move_sums(facts, mover, moves, s, scores);
+        } else {
+            self.score_moves(facts, mover, moves, s, scores);
+        }
+    }
+
+    /// The sums of the outputs that stand for these moves.
+    fn move_sums(&self, facts: &[Fact], mover: Player, moves: &[Move], s: &mut Scratch, scores: &mut [f32]) {
+        let view = self.view(mover);
+        let Scratch { sums, z, y, .. } = s;
+        self.first.sum(view, facts, self.first.bias(), sums);
+        self.body.run(&self.first, sums, z, y);
+        for (score, &m) in scores.iter_mut().zip(moves) {
+            let o = self.seen(m, view).index();
+            *score = z[o / LANES].as_array()[o % LANES];
+        }
+    }
+
+    /// A move as the net sees it.
+    #[inline]
+    fn seen(&self, m: Move, view: usize) -> Move {
+        self.encoder.mirror().filter(|_| view == 1).map_or(m, |mirror| mirror.moves[m.index()])
     }
 
     /// Sums for a line of play; [`Folded::start`] fills them.

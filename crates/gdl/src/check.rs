@@ -125,10 +125,22 @@ impl Findings {
             Ok(strata) => strata,
             Err(e) => return self.refused(e),
         };
+        if strict && let Some(tangled) = &strata.tangled {
+            self.refused(tangled.clone());
+        }
         let game = match GdlGame::new("sheet", text, &Options { reading, ..options.open }) {
             Ok(game) => game,
             Err(e) => return self.refused(e),
         };
+        if !strict && let Some(tangled) = &strata.tangled {
+            let place = Place { line: tangled.line, column: tangled.column };
+            self.add(
+                Severity::Warning,
+                place,
+                tangled.kind.to_string(),
+                "each instance has a meaning; strict readers refuse it",
+            );
+        }
         if game.interpreted() {
             self.add(
                 Severity::Warning,

@@ -66,7 +66,7 @@ pub struct PlayoutFacts {
     pub min_length: u32,
     /// The longest.
     pub max_length: u32,
-    /// Goal by role, over the playouts that ended with exactly one goal for each.
+    /// Goal by role, over the playouts that ended with a goal for each; of several the highest, as in play.
     pub mean_goal: Vec<f64>,
     /// Their standard errors.
     pub se_goal: Vec<f64>,
@@ -286,10 +286,9 @@ fn playouts(game: &GdlGame, options: &FactsOptions) -> PlayoutFacts {
             if length >= cap { cut += 1 } else { stuck += 1 }
         }
         let reached: Vec<Vec<i32>> = (0..roles).map(|r| game.engine.goals_of(&mut desk, r)).collect();
-        if reached.iter().all(|g| g.len() == 1) {
-            goals.iter_mut().zip(&reached).for_each(|(sums, g)| sums.add(g[0] as f64));
-        } else {
-            goal_errors += 1;
+        goal_errors += reached.iter().any(|g| g.len() != 1) as u64;
+        if let Some(highest) = reached.iter().map(|g| g.last().copied()).collect::<Option<Vec<i32>>>() {
+            goals.iter_mut().zip(highest).for_each(|(sums, g)| sums.add(g as f64));
         }
     }
     PlayoutFacts {

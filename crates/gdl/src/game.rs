@@ -88,12 +88,23 @@ impl GdlGame {
             return Err(ErrorKind::TooLong { bytes: text.len(), limit: budget.bytes }.anywhere());
         }
         let mut sheet = Sheet::read(text, options.reading)?;
-        let strata = Strata::of(&sheet)?;
+        let mut strata = Strata::of(&sheet)?;
+        if let Some(tangled) = strata.tangled.take_if(|_| options.reading == Reading::Strict) {
+            return Err(tangled);
+        }
         restrict(&mut sheet, &strata);
         let statics = ground::statics(&sheet, &strata, budget)?;
         let roles: Vec<String> = statics.roles.iter().map(|&r| sheet.text(&statics.terms, r)).collect();
         let (engine, names, init, mut goals) = match ground::ground(&sheet, &strata, statics.clone(), budget) {
-            Ok(g) if !g.overflow => from_net(net::build(&sheet, &g, &strata.is_static), &sheet, &g)?,
+            Ok(g) if !g.overflow => {
+                let net = net::build(&sheet, &g, &strata.is_static);
+                let tangled =
+                    || strata.tangled.clone().unwrap_or(ErrorKind::Unstratified("a relation".into()).anywhere());
+                from_net(net.ok_or_else(tangled)?, &sheet, &g)?
+            }
+            Ok(_) | Err(Error { kind: ErrorKind::Budget(_), .. }) if strata.tangled.is_some() => {
+                return Err(strata.tangled.expect("it is some"));
+            }
             Ok(g) => {
                 let known = |pred, i: usize| g.facts.of(pred).iter().map(|&a| g.terms.args(a)[i]).collect();
                 let possible = [known(TRUE, 0), known(DOES, 1), known(GOAL, 1)];

@@ -83,10 +83,7 @@ pub(crate) fn observe(game: &GdlGame) -> Result<Habits, Error> {
                 break;
             }
             let Turn::Choose(choosers) = game.turn(&mut desk) else {
-                let goals: Vec<Vec<i32>> = (0..roles).map(|r| game.engine.goals_of(&mut desk, r)).collect();
-                sums.push(
-                    goals.iter().map(|g| if let &[v] = g.as_slice() { Some(v) } else { None }).sum::<Option<i32>>(),
-                );
+                sums.push((0..roles).map(|r| game.engine.goals_of(&mut desk, r).last().copied()).sum::<Option<i32>>());
                 break;
             };
             let mut joint = [0; MAX_PLAYERS];

@@ -180,8 +180,8 @@ impl Net {
     }
 }
 
-/// Builds the net of a grounding.
-pub(crate) fn build(sheet: &Sheet, g: &Grounding, is_static: &[bool]) -> Net {
+/// Builds the net of a grounding; `None` if an instance depends on its own negation.
+pub(crate) fn build(sheet: &Sheet, g: &Grounding, is_static: &[bool]) -> Option<Net> {
     let name = |t: Term| sheet.text(&g.terms, t);
     let sorted = |mut named: Vec<(String, Term)>| {
         named.sort_by(|a, b| natural_order(&a.0, &b.0).then(a.0.cmp(&b.0)));
@@ -213,7 +213,7 @@ pub(crate) fn build(sheet: &Sheet, g: &Grounding, is_static: &[bool]) -> Net {
 
     let by_head = ByHead::of(g);
     b.guards = guards(g, &by_head, &lits, is_static);
-    gates(&mut b, g, &by_head, is_static, &mut lits);
+    gates(&mut b, g, &by_head, is_static, &mut lits)?;
 
     let init: std::collections::HashSet<Term> = g.init.iter().copied().collect();
     let next = |f: &(String, Term)| g.terms.find(ATOM | NEXT, &[f.1]).map_or(FALSE, |a| lits[a as usize]);
@@ -252,7 +252,7 @@ pub(crate) fn build(sheet: &Sheet, g: &Grounding, is_static: &[bool]) -> Net {
         role_names: g.roles.iter().map(|&r| name(r)).collect(),
         guards,
     };
-    tidy(net)
+    Some(tidy(net))
 }
 
 /// The index of each role's each move, in one table.
@@ -320,8 +320,8 @@ fn guards(g: &Grounding, by_head: &ByHead, lits: &[Lit], is_static: &[bool]) -> 
     guards
 }
 
-/// Turns every derived atom into a literal, dependencies first.
-fn gates(b: &mut Builder, g: &Grounding, by_head: &ByHead, is_static: &[bool], lits: &mut [Lit]) {
+/// Turns every derived atom into a literal, dependencies first; `None` if one depends on its own negation.
+fn gates(b: &mut Builder, g: &Grounding, by_head: &ByHead, is_static: &[bool], lits: &mut [Lit]) -> Option<()> {
     let derived = |t: Term| {
         let f = g.terms.functor(t);
         f & ATOM != 0 && f != ATOM | TRUE && f != ATOM | DOES && g.facts.holds(t)
@@ -355,6 +355,11 @@ fn gates(b: &mut Builder, g: &Grounding, by_head: &ByHead, is_static: &[bool], l
             lits[t as usize] = b.sum(lits_of(t, lits));
             continue;
         }
+        let here = component[same[0] as usize];
+        let negated = |&c: &u32| c & 1 == 1 && component.get(number[(c >> 1) as usize] as usize) == Some(&here);
+        if same.iter().any(|&i| by_head.bodies(g, heads[i as usize]).flatten().any(negated)) {
+            return None;
+        }
         // Gates made for the conditions inside the loop get numbers in its range, and so are evaluated with it.
         let first = b.kinds.len() as Node;
         for &i in same {
@@ -368,6 +373,7 @@ fn gates(b: &mut Builder, g: &Grounding, by_head: &ByHead, is_static: &[bool], l
         b.loops.push(first..b.kinds.len() as Node);
     }
     b.close();
+    Some(())
 }
 
 /// Shares pairs, drops the gates that nothing depends on, and numbers the rest so that inputs come first.

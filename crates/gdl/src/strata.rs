@@ -1,7 +1,9 @@
 //! Which relations depend on which: what is static, in which order negation can be decided, what is needed at all.
 //!
 //! A relation is *static* if it depends on neither `true` nor `does`; it is the same in every state. A relation that
-//! depends on its own negation has no agreed meaning and is refused (Apt, Blair & Walker 1988).
+//! depends on its own negation is *tangled* (Apt, Blair & Walker 1988). Read strictly it is refused. Else it is taken as if
+//! it could change, and refused only if some instance of it depends on its own negation (Przymusinski 1988): that is seen
+//! when the net is built, so the interpreter takes no tangled sheets.
 
 use crate::error::{Error, ErrorKind};
 use crate::sheet::*;
@@ -21,6 +23,8 @@ pub(crate) struct Strata {
     pub stratum: Vec<u32>,
     /// One more than the highest stratum.
     pub strata: u32,
+    /// The first relation that depends on its own negation, as the error that it may be.
+    pub tangled: Option<Error>,
 }
 
 impl Strata {
@@ -42,13 +46,12 @@ impl Strata {
             e.dedup();
         }
         let component = components(&edges.iter().map(|e| e.iter().map(|d| d.0).collect()).collect::<Vec<_>>());
-        for (p, deps) in edges.iter().enumerate() {
-            if deps.iter().any(|&(q, neg)| neg && component[p] == component[q as usize]) {
-                let rule = sheet.rules.iter().find(|r| r.head.pred as usize == p);
-                let place = rule.map_or(Default::default(), |r| r.at);
-                return Err(ErrorKind::Unstratified(sheet.relation_name(p as Pred).into()).at(place));
-            }
-        }
+        let is_tangled = |p: usize| edges[p].iter().any(|&(q, neg)| neg && component[p] == component[q as usize]);
+        let tangled = (0..n).find(|&p| is_tangled(p)).map(|p| {
+            let rule = sheet.rules.iter().find(|r| r.head.pred as usize == p);
+            let place = rule.map_or(Default::default(), |r| r.at);
+            ErrorKind::Unstratified(sheet.relation_name(p as Pred).into()).at(place)
+        });
         let reaches = |from: &[Pred]| {
             let mut seen = vec![false; n];
             let mut stack: Vec<Pred> = from.to_vec();
@@ -68,7 +71,7 @@ impl Strata {
         (dynamic[TRUE as usize], dynamic[DOES as usize], acts[DOES as usize]) = (true, true, true);
         for same in order.chunk_by(|&a, &b| component[a] == component[b]) {
             let deps = || same.iter().flat_map(|&p| edges[p].iter().map(|&(q, neg)| (q as usize, neg)));
-            let is_dynamic = same.iter().any(|&p| dynamic[p]) || deps().any(|(q, _)| dynamic[q]);
+            let is_dynamic = same.iter().any(|&p| dynamic[p] || is_tangled(p)) || deps().any(|(q, _)| dynamic[q]);
             let does = same.iter().any(|&p| acts[p]) || deps().any(|(q, _)| acts[q]);
             let level = deps().map(|(q, neg)| stratum[q] + neg as u32).max().unwrap_or(0);
             for &p in same {
@@ -78,12 +81,19 @@ impl Strata {
         for (what, on) in [(ROLE, &dynamic), (INIT, &dynamic), (LEGAL, &acts), (TERMINAL, &acts), (GOAL, &acts)] {
             if on[what as usize] {
                 let first = sheet.rules.iter().find(|r| r.head.pred == what).map_or(Default::default(), |r| r.at);
-                let on = if reaches(&[what])[DOES as usize] { "does" } else { "true" };
-                return Err(ErrorKind::Depends { what: KEYWORDS[what as usize].0.into(), on: on.into() }.at(first));
+                let reached = reaches(&[what]);
+                let on = [DOES, TRUE].into_iter().find(|&on| reached[on as usize]);
+                return Err(match (on, tangled) {
+                    (None, Some(tangled)) => tangled,
+                    (on, _) => {
+                        let name = |p: Pred| KEYWORDS[p as usize].0.to_string();
+                        ErrorKind::Depends { what: name(what), on: name(on.unwrap_or(TRUE)) }.at(first)
+                    }
+                });
             }
         }
         let strata = stratum.iter().max().map_or(1, |m| m + 1);
-        Ok(Strata { is_static: dynamic.iter().map(|d| !d).collect(), acts, needed, plays, stratum, strata })
+        Ok(Strata { is_static: dynamic.iter().map(|d| !d).collect(), acts, needed, plays, stratum, strata, tangled })
     }
 }
 
@@ -150,10 +160,13 @@ mod tests {
 
     #[test]
     fn what_has_no_agreed_meaning_is_refused_with_its_place() {
-        let strata = |text| Strata::of(&Sheet::read(text, Reading::Plain).unwrap()).map(|_| ());
+        let all = |text| Strata::of(&Sheet::read(text, Reading::Plain).unwrap());
+        let strata = |text| all(text).map(|_| ());
         let at = |e: Error| (e.line, e.kind);
-        let unstratified = strata("(role x)\n(<= (p ?x) (role ?x) (not (q ?x)))\n(<= (q ?x) (p ?x))").unwrap_err();
-        assert_eq!(at(unstratified), (2, ErrorKind::Unstratified("p".into())));
+        let rules = "(role x)\n(<= (p ?x) (role ?x) (not (q ?x)))\n(<= (q ?x) (p ?x))";
+        assert_eq!(at(all(rules).unwrap().tangled.unwrap()), (2, ErrorKind::Unstratified("p".into())));
+        let role = strata("(role x)\n(<= (p ?x) (role ?x) (not (p ?x)))\n(<= (role ?x) (p ?x))").unwrap_err();
+        assert!(matches!(role.kind, ErrorKind::Unstratified(_)), "not even `true` is reached");
         let acts = strata("(role x)\n(<= (legal x a) b)\n(<= b (does x a))").unwrap_err();
         assert_eq!(at(acts), (2, ErrorKind::Depends { what: "legal".into(), on: "does".into() }));
         let init = strata("(<= (init a) (true b))").unwrap_err();

@@ -5,7 +5,8 @@ mod common;
 use common::{agrees_with_reference, fact_names, legal_names};
 use ludex_core::{Game, Move, Player, laws};
 use ludex_gdl::{
-    Budget, CheckOptions, Error, ErrorKind, FactsOptions, GdlGame, Options, Reading, Severity, check, dot, facts, show,
+    Budget, CheckOptions, Error, ErrorKind, FactsOptions, Finding, GdlGame, Options, Reading, Severity, check, dot,
+    facts, show,
 };
 
 fn open_as(text: &str, reading: Reading) -> Result<GdlGame, Error> {
@@ -166,6 +167,46 @@ fn any_role_may_choose_first() {
 }
 
 #[test]
+fn of_several_goals_the_highest_counts_in_means_and_sums_too() {
+    // Whoever wins, b also has a goal of 0.
+    let game = open(
+        "(role a) (role b) (init s) (legal a l) (legal a r) (legal b n)
+        (<= (next w) (does a l)) (<= (next v) (does a r)) (<= terminal (true w)) (<= terminal (true v))
+        (<= (goal a 100) (true w)) (<= (goal a 0) (true v))
+        (<= (goal b 0) (true w)) (<= (goal b 100) (true v)) (<= (goal b 0) (true v))",
+    );
+    assert!(game.info().zero_sum);
+    let report = facts(&game, &FactsOptions { depth: 1, playouts: 400, seed: 1 }).playouts.unwrap();
+    assert!(report.mean_goal.iter().all(|g| (g - 50.0).abs() < 10.0), "{:?}", report.mean_goal);
+    assert!((150..250).contains(&report.goal_errors));
+}
+
+#[test]
+fn a_relation_may_ask_for_its_own_negation_if_no_instance_does() {
+    let rules = |even: &str, goal: &str| {
+        format!(
+            "(role a) (init (n 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (<= (legal a stay) (true (n ?x)))
+            (<= (legal a go) (true (n ?x)) (even ?x)) (even 0) {even}
+            (<= (next (n ?y)) (true (n ?x)) (succ ?x ?y)) (<= (next went) (does a go)) (<= (next went) (true went))
+            (<= terminal (true (n 4))) (<= (goal a 0) (not (true went))) {goal}"
+        )
+    };
+    let tangled = rules("(<= (even ?y) (succ ?x ?y) (not (even ?x)))", "(<= (goal a 100) (not (goal a 0)))");
+    let plain = rules("(even 2) (even 4)", "(<= (goal a 100) (true went))");
+    let told = |text: &str| {
+        let report = facts(&open(text), &FactsOptions { depth: 4, playouts: 200, seed: 1 });
+        let playouts = report.playouts.unwrap();
+        (report.perft, playouts.mean_goal, playouts.goal_errors)
+    };
+    assert_eq!(told(&tangled), told(&plain));
+    let strict = Options { reading: Reading::Strict, ..Options::default() };
+    assert!(GdlGame::new("x", &tangled, &strict).unwrap_err().to_string().contains("depends on its own negation"));
+    let findings = check(&tangled, &CheckOptions::default());
+    let warned = |f: &Finding| f.severity == Severity::Warning && f.to_string().contains("depends on its own negation");
+    assert!(findings.iter().any(warned) && findings.iter().all(|f| f.severity != Severity::Error), "{findings:?}");
+}
+
+#[test]
 fn careless_ends_have_an_outcome_and_are_reported() {
     let text = corpus("careless");
     let game = open(&text);
@@ -197,8 +238,9 @@ fn the_validator_explains_with_place_and_advice() {
     assert!(lines(&around("(s 1) (s 1 2)")).contains("s is used with 1 and 2 arguments"));
     assert!(lines(&around("(Row 1) (<= (r ?x) (row ?x))")).contains("differ only in case"));
     assert!(lines("(role x) (init p) (legal x go) (<= (next p) (true p))").contains("did not end"));
-    let errors = found(&around("\n(<= (p) (not (p)))"));
-    assert_eq!((errors[0].severity, errors[0].line), (Severity::Error, 2));
+    let tangled = around("\n(<= p (not p)) (<= (next q) p)");
+    let errors: Vec<_> = found(&tangled).into_iter().filter(|f| f.severity == Severity::Error).collect();
+    assert_eq!((errors.len(), errors[0].line), (1, 2));
     assert!(errors[0].to_string().contains("depends on its own negation"));
     let strict =
         CheckOptions { open: Options { reading: Reading::Strict, ..Options::default() }, ..CheckOptions::default() };

@@ -15,6 +15,9 @@
 
 mod body;
 mod first;
+mod side;
+
+pub use side::{Side, SideLine};
 
 use crate::head::softmax;
 use crate::lanes::LANES;
@@ -151,20 +154,13 @@ impl Folded {
     pub fn score_moves(&self, facts: &[Fact], mover: Player, moves: &[Move], s: &mut Scratch, scores: &mut [f32]) {
         assert!(matches!(self.head, Head::MoveScores { .. } | Head::PolicyValue { .. }), "the head scores no moves");
         let view = self.view(mover);
-        let turned = self.encoder.mirror().filter(|_| view == 1);
-        let seen = |m: Move| turned.map_or(m, |mirror| mirror.moves[m.index()]);
-        let Scratch { sums, z, y, out } = s;
         if self.encoder.actions() == Actions::None {
+            let Scratch { sums, z, y, out } = s;
             self.first.sum(view, facts, self.first.bias(), sums);
-            self.body.run(&self.first, sums, z, y);
-            spill(z, out);
-            scores.iter_mut().zip(moves).for_each(|(score, &m)| *score = out[seen(m).index()]);
-            match self.link {
-                Link::Each(_) => self.link.apply(scores),
-                Link::Softmax | Link::SoftmaxAnd(_) => softmax(scores),
-            }
-            return;
+            return self.pick(sums, mover, moves, (z, y, out), scores);
         }
+        let seen = |m: Move| self.seen(m, view);
+        let Scratch { sums, z, y, out } = s;
         let beside = matches!(self.encoder.actions(), Actions::Beside { .. });
         if beside {
             self.first.sum(view, facts, self.first.bias(), sums);
@@ -183,6 +179,44 @@ impl Folded {
                 self.first.remove_move(seen(m), sums);
             }
         }
+    }
+
+    /// [`Folded::score_moves`] for the state at the end of a line, where no move is an input.
+    pub fn score_line(&self, line: &Line, mover: Player, moves: &[Move], s: &mut Scratch, scores: &mut [f32]) {
+        debug_assert!(self.encoder.actions() == Actions::None);
+        let (view, width) = (self.view(mover), self.first.width());
+        let Scratch { z, y, out, .. } = s;
+        self.pick(&line.sums[view * width..][..width], mover, moves, (z, y, out), scores);
+    }
+
+    /// From first-layer sums to the scores of these moves.
+    fn pick(
+        &self,
+        sums: &[i32x8],
+        mover: Player,
+        moves: &[Move],
+        (z, y, out): (&mut [f32x8], &mut [f32x8], &mut [f32]),
+        scores: &mut [f32],
+    ) {
+        let view = self.view(mover);
+        self.body.run(&self.first, sums, z, y);
+        spill(z, out);
+        scores.iter_mut().zip(moves).for_each(|(score, &m)| *score = out[self.seen(m, view).index()]);
+        match self.link {
+            Link::Each(_) => self.link.apply(scores),
+            Link::Softmax | Link::SoftmaxAnd(_) => softmax(scores),
+        }
+    }
+
+    /// The move as the mover sees it.
+    #[inline]
+    fn seen(&self, m: Move, view: usize) -> Move {
+        self.encoder.mirror().filter(|_| view == 1).map_or(m, |mirror| mirror.moves[m.index()])
+    }
+
+    /// Whether moves are inputs of the net, so that each is asked about by itself.
+    pub fn by_move(&self) -> bool {
+        self.encoder.actions() != Actions::None
     }
 
     /// Sums for a line of play; [`Folded::start`] fills them.

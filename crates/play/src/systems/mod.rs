@@ -4,6 +4,7 @@
 //! A [`Plan`] is a system's options for one game: the file's values, then a preset's, then what the user sets. [`learn`] carries
 //! it out inside a [`Run`].
 
+pub mod carl;
 pub mod cut;
 pub mod exhibit;
 mod measure;
@@ -78,7 +79,27 @@ pub const SYSTEMS: &[System] = &[
         reproduce: Some(uct_nn::reproduce),
         check: check::<uct_nn::Config>,
     },
+    System {
+        name: "carl-playout",
+        about: "SARSA learns what moves are worth, and playouts draw moves by it",
+        file: include_str!("../../../../systems/carl-playout.toml"),
+        games: CARL_GAMES,
+        learn: carl::learn,
+        reproduce: None,
+        check: check::<carl::Config>,
+    },
+    System {
+        name: "carl-selection",
+        about: "SARSA learns what moves are worth, and selection begins with it",
+        file: include_str!("../../../../systems/carl-selection.toml"),
+        games: CARL_GAMES,
+        learn: carl::learn,
+        reproduce: None,
+        check: check::<carl::Config>,
+    },
 ];
+
+const CARL_GAMES: &[&str] = &["connect4", "breakthrough", "checkers"];
 
 /// The presets, from the shortest to the longest.
 pub const PRESETS: [&str; 5] = ["tick", "smoke", "quick", "hour", "paper"];

@@ -156,6 +156,8 @@ const GUIDED: &[Opt] = &[
     opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
 ];
 
+const PROFILE: &[Opt] = &[opt("profile", "off", "off | on: the time of each phase is counted, for those who measure")];
+
 const MINIMAX: &[Opt] = &[
     opt("depth", "", "plies (4 if no limit is given)"),
     opt("nodes", "", "positions searched a move"),
@@ -176,43 +178,43 @@ pub const PARTS: &[Part] = &[
         kind: Kind::Agent,
         name: "uct",
         about: "Monte Carlo tree search with UCB1",
-        options: &[LIMITS, UCB, PHASES],
+        options: &[LIMITS, UCB, PHASES, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "tuned",
         about: "Monte Carlo tree search with UCB1-Tuned",
-        options: &[LIMITS, &[opt("c", "1", "exploration constant")], PHASES],
+        options: &[LIMITS, &[opt("c", "1", "exploration constant")], PHASES, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "rave",
         about: "Monte Carlo tree search with RAVE (expands all children)",
-        options: &[LIMITS, RAVE, PHASES],
+        options: &[LIMITS, RAVE, PHASES, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "grave",
         about: "Monte Carlo tree search with GRAVE (expands all children)",
-        options: &[LIMITS, GRAVE, PHASES],
+        options: &[LIMITS, GRAVE, PHASES, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "neural",
         about: "Monte Carlo tree search with a value net's opinion of every child (NeuralMCTS)",
-        options: &[LIMITS, NEURAL],
+        options: &[LIMITS, NEURAL, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "ranked",
         about: "Monte Carlo tree search that expands only the moves a net ranks highest (UCT-NN)",
-        options: &[LIMITS, RANKED],
+        options: &[LIMITS, RANKED, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "guided",
         about: "Monte Carlo tree search that selects by learned action values at first (CARL)",
-        options: &[LIMITS, GUIDED],
+        options: &[LIMITS, GUIDED, PROFILE],
     },
     Part {
         kind: Kind::Agent,
@@ -647,6 +649,10 @@ fn assemble<G: Game>(
         solver: r.choice("solver", &[("off", Solver::Off), ("ends", Solver::Ends), ("on", Solver::Full)])?,
         reuse: r.flag("reuse")?,
         capacity: r.set("nodes", 1usize, 1 << 31)?,
+    };
+    let (select, expand, playout, backup) = match r.flag("profile")? {
+        true => timed(select, expand, playout, backup),
+        false => (select, expand, playout, backup),
     };
     Ok(Box::new(Mcts::new(game, select, expand, playout, backup, options)))
 }

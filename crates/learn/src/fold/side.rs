@@ -148,10 +148,10 @@ mod tests {
         let mut draw = |n: usize| (0..n).map(|_| rng.unit() as f32 - 0.5).collect::<Vec<f32>>();
         let mut layer = Layer { inputs: facts, outputs: moves, weights: draw(facts * moves), bias: draw(moves) };
         // Fact 3 means the same to all moves; moves 30 to 39 were never tried.
-        layer.weights[3 * moves..4 * moves].fill(0.7);
         for f in 0..facts {
             layer.weights[f * moves + 30..(f + 1) * moves].fill(0.1 * f as f32);
         }
+        layer.weights[3 * moves..4 * moves].fill(0.7);
         layer.bias[30..].fill(0.0);
         let net = Net::Mlp(Mlp { layers: vec![layer], hidden: Act::Identity, link: Link::Each(Act::Identity) });
         let swap = |n: u32| (0..n).map(move |i| if i == n - 1 && n % 2 == 1 { i } else { i ^ 1 });

@@ -23,6 +23,7 @@ mod prior;
 mod rank;
 mod select;
 mod solver;
+mod timed;
 mod tree;
 
 pub use amaf::Amaf;
@@ -35,6 +36,7 @@ pub use playout::{Decisive, Mast, Playout, Run, Uniform, Valued};
 pub use prior::{From, Informed, PriorBonus, PriorMean};
 pub use rank::{Depth, Keep, Ranked, Ranking};
 pub use select::{Descent, Form, Grave, Reward, Select, Ucb1, Ucb1Abs, Ucb1Tuned};
+pub use timed::{Timed, timed};
 pub use tree::{Chance, Node, NodeId, ROOT, Tree};
 
 use crate::Clock;

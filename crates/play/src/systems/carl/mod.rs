@@ -4,6 +4,10 @@
 //! A run is one policy: a pure function of the options and the seed. It can be called off at any time (by the start clock of a
 //! match, say) and keeps what was learned until then.
 
+mod tables;
+
+pub use tables::{Reproduce, reproduce};
+
 use super::{Job, Measure, Report};
 use crate::plot::{Frame, Series, svg};
 use crate::sarsa::{Point, Sarsa, SarsaConfig};
@@ -28,6 +32,8 @@ pub struct Config {
     pub play: Play,
     /// What is measured.
     pub measure: Measure,
+    /// The paper's experiments.
+    pub reproduce: Reproduce,
 }
 
 /// Who plays; `model=` is added.
@@ -129,6 +135,13 @@ fn plots(curve: &[Point], game: &str) -> [(&'static str, String); 2] {
         ("error.svg", plot("error over time", |p| p.error)),
         ("exploration.svg", plot("expected exploration factor", |p| p.exploration)),
     ]
+}
+
+/// The agent with what a run that was called off has learned.
+pub fn so_far(job: &Job<'_>) -> Result<Spec, RunError> {
+    let config: Config = job.options()?;
+    crate::store::last_models(job.run.dir())?;
+    Ok(with_model(&config.play.agent, job.run.dir()))
 }
 
 /// Carries out the pipeline.

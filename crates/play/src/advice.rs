@@ -2,7 +2,7 @@
 
 use crate::nets::{Follow, Loaded, Start};
 use ludex_core::{Evaluator, Fact, Game, Move, Payoffs, Player};
-use ludex_learn::{Line, Scratch, SideLine};
+use ludex_learn::{Line, Scratch, Side, SideLine};
 use ludex_search::mcts::Advice;
 use std::sync::Arc;
 
@@ -14,10 +14,16 @@ fn of(models: &Roles, p: Player) -> usize {
     if models.len() == 1 { 0 } else { p.index() }
 }
 
+/// A linear net as this player sees it.
+fn view(sides: &[Side], p: Player) -> Option<&Side> {
+    sides.get(p.index()).or(sides.last())
+}
+
 /// Nets that score moves and judge no state.
 pub(crate) struct NetScores {
     models: Roles,
     scratch: Vec<Scratch>,
+    line: SideLine,
     facts: Vec<Fact>,
 }
 
@@ -25,7 +31,7 @@ impl NetScores {
     /// Models whose heads score moves.
     pub fn new(models: Roles) -> Self {
         let scratch = models.iter().map(|m| m.net.scratch()).collect();
-        NetScores { models, scratch, facts: Vec::new() }
+        NetScores { models, scratch, line: SideLine::default(), facts: Vec::new() }
     }
 }
 
@@ -39,7 +45,16 @@ impl<G: Game> Evaluator<G> for NetScores {
         let mover = game.mover(s);
         let role = of(&self.models, mover);
         game.facts(s, &mut self.facts);
-        self.models[role].net.score_moves(&self.facts, mover, moves, &mut self.scratch[role], scores);
+        let Loaded { net, sides, .. } = &*self.models[role];
+        match view(sides, mover) {
+            Some(side) => {
+                side.start(&mut self.line, &self.facts);
+                side.scores(&self.line, moves, scores);
+                let common = side.common(&self.facts);
+                scores.iter_mut().for_each(|v| *v += common);
+            }
+            None => net.score_moves(&self.facts, mover, moves, &mut self.scratch[role], scores),
+        }
     }
 }
 
@@ -54,7 +69,7 @@ pub(crate) struct NetAdvice {
 /// What is kept along a line, and where it began in the first playout of a search.
 enum Track {
     /// By player.
-    Linear { line: SideLine, anchor: SideLine, net: usize, view: usize },
+    Linear { line: SideLine, anchor: SideLine },
     /// By net.
     Deep { line: Line, anchor: Line, scratch: Scratch },
     /// By net.
@@ -66,13 +81,9 @@ impl NetAdvice {
     pub fn new(models: Roles, players: usize) -> Self {
         let linear = models.iter().all(|m| !m.sides.is_empty());
         let tracks = match linear {
-            true => (0..players)
-                .map(|p| {
-                    let net = of(&models, Player(p as u8));
-                    let view = p.min(models[net].sides.len() - 1);
-                    Track::Linear { line: SideLine::default(), anchor: SideLine::default(), net, view }
-                })
-                .collect(),
+            true => {
+                (0..players).map(|_| Track::Linear { line: SideLine::default(), anchor: SideLine::default() }).collect()
+            }
             false => models
                 .iter()
                 .map(|m| match m.net.by_move() {
@@ -85,6 +96,12 @@ impl NetAdvice {
     }
 }
 
+/// The linear net of a player.
+#[inline]
+fn side(models: &Roles, p: Player) -> &Side {
+    view(&models[of(models, p)].sides, p).expect("all nets are linear")
+}
+
 impl<G: Game> Advice<G> for NetAdvice {
     fn begin(&mut self, _: &G) {
         self.follow.forget();
@@ -95,8 +112,8 @@ impl<G: Game> Advice<G> for NetAdvice {
         let start = follow.approach(game, s);
         for (i, track) in tracks.iter_mut().enumerate() {
             match track {
-                Track::Linear { line, anchor, net, view } => {
-                    let side = &models[*net].sides[*view];
+                Track::Linear { line, anchor } => {
+                    let side = side(models, Player(i as u8));
                     match start {
                         Start::Far => side.start(line, &follow.facts),
                         Start::Anchor => {
@@ -124,7 +141,7 @@ impl<G: Game> Advice<G> for NetAdvice {
         game.play_facts(s, m, on, off);
         for (i, track) in tracks.iter_mut().enumerate() {
             match track {
-                Track::Linear { line, net, view, .. } => models[*net].sides[*view].update(line, on, off),
+                Track::Linear { line, .. } => side(models, Player(i as u8)).update(line, on, off),
                 Track::Deep { line, .. } => models[i].net.update(line, on, off),
                 Track::Fresh { .. } => {}
             }
@@ -134,8 +151,8 @@ impl<G: Game> Advice<G> for NetAdvice {
     #[inline]
     fn values(&mut self, game: &G, s: &G::State, moves: &[Move], out: &mut [f32]) {
         let mover = game.mover(s);
-        if let Some(Track::Linear { line, net, view, .. }) = self.tracks.get(mover.index()) {
-            return self.models[*net].sides[*view].scores(line, moves, out);
+        if let Some(Track::Linear { line, .. }) = self.tracks.get(mover.index()) {
+            return side(&self.models, mover).scores(line, moves, out);
         }
         let role = of(&self.models, mover);
         let net = &self.models[role].net;

@@ -2,7 +2,7 @@
 //!
 //! A net of one layer from facts to moves is a column of weights per fact, and a state's scores are the sum of the columns of
 //! its facts. A [`Side`] keeps them for one view of the board so that a ply costs little:
-//! * what all moves have in common is taken away, for only differences between moves matter in a distribution over them;
+//! * what all moves have in common is kept apart, for only differences between moves matter in a distribution over them;
 //! * moves with equal weights (those of the other role, never tried) share one lane;
 //! * facts without any weight are skipped;
 //! * weights are integers on one grid, so that a line followed move by move has the bits of a fresh sum. The grid is 1 / 32,000
@@ -30,6 +30,8 @@ pub struct Side {
     columns: Vec<[i16; LANES]>,
     bias: Vec<[i16; LANES]>,
     unscale: f32,
+    /// What all moves have in common: the bias, then a weight for each fact.
+    common: Vec<f32>,
 }
 
 /// Sums along a line of play.
@@ -66,9 +68,11 @@ impl Side {
             return None;
         }
         let mut table: Vec<Vec<f64>> = shown.iter().map(|&m| row(m).map(f64::from).collect()).collect();
+        let mut common = Vec::new();
         for f in 0..=facts {
             let mean = table.iter().map(|row| row[f]).sum::<f64>() / table.len().max(1) as f64;
             table.iter_mut().for_each(|row| row[f] -= mean);
+            common.push(mean as f32);
         }
         let largest = table.iter().map(|row| row.iter().map(|w| w.abs()).sum::<f64>()).fold(0.0, f64::max);
         let scale = if largest > 0.0 { MOST / largest } else { 1.0 };
@@ -84,7 +88,7 @@ impl Side {
         }
         let bias = registers(0).collect();
         let lane = lane.into_iter().map(|l| l as u16).collect();
-        Some(Side { lane, width, place, columns, bias, unscale: (1.0 / scale) as f32 })
+        Some(Side { lane, width, place, columns, bias, unscale: (1.0 / scale) as f32, common })
     }
 
     #[inline(always)]
@@ -123,6 +127,11 @@ impl Side {
                 .zip(column)
                 .for_each(|(s, c)| s.iter_mut().zip(c).for_each(|(s, c)| *s = s.wrapping_sub(*c)));
         }
+    }
+
+    /// What all moves have in common in the state with these facts: what [`Side::scores`] leaves out.
+    pub fn common(&self, facts: &[Fact]) -> f32 {
+        facts.iter().fold(self.common[0], |sum, f| sum + self.common[1 + f.index()])
     }
 
     /// The scores of these moves at the end of a line, up to what all moves have in common.
@@ -184,7 +193,7 @@ mod tests {
                 let (mut ours, mut theirs) = (vec![0.0; moves], vec![0.0; moves]);
                 side.scores(&line, &all, &mut ours);
                 folded.score_moves(&held, player, &all, &mut folded.scratch(), &mut theirs);
-                let shift = theirs[0] - ours[0];
+                let shift = side.common(&held);
                 assert!(ours.iter().zip(&theirs).all(|(o, t)| (t - o - shift).abs() < 0.02), "{ours:?} {theirs:?}");
             }
         }

@@ -7,7 +7,7 @@
 //! node and in one call, when the last of its children is added: before, nobody chooses among them.
 
 use super::expand::{At, Expand, Step};
-use super::select::{Descent, Logs, Select, best};
+use super::select::{Descent, Logs, Select, highest_of};
 use super::tree::Tree;
 use ludex_core::{Evaluator, Game, Move, Rng};
 
@@ -47,12 +47,16 @@ impl Select for Blend {
         let node = tree.node(at.node());
         let spread = self.c * self.logs.root(node.visits().max(1));
         let b = Self::weight(self.k, node.visits());
-        let chances = tree.chances(at.node());
-        best(tree, tree.children(at.node()), node.mover(), rng, |i, c| match chances[i].mean {
-            f32::INFINITY if self.first == First::Infinite => f32::INFINITY,
-            f32::INFINITY => tree.prior(c) + spread,
-            mean => b * tree.prior(c) + (1.0 - b) * mean + spread * chances[i].doubt,
-        })
+        // Chances say all that is needed, a proven loss included: no node is looked at.
+        let scores = tree.children(at.node()).iter().zip(tree.chances(at.node())).map(|(&c, chance)| {
+            let prior = tree.prior(c);
+            match chance.mean {
+                f32::INFINITY if self.first == First::Infinite => f32::INFINITY,
+                f32::INFINITY => prior + spread,
+                mean => b * prior + (1.0 - b) * mean + spread * chance.doubt,
+            }
+        });
+        highest_of(scores, rng)
     }
 }
 

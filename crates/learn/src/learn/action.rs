@@ -41,7 +41,7 @@ pub enum Method {
 }
 
 /// The most inputs that pairs of facts and moves may have.
-const MOST: usize = 1 << 26;
+const MOST: usize = 1 << 23;
 
 enum Core {
     Linear(Box<dyn Regressor>),

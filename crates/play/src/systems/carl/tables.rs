@@ -14,7 +14,7 @@ use crate::stats::Wdl;
 use crate::store::{Json, Run, RunError};
 use crate::systems::Report;
 use crate::systems::exhibit::{Duel, Exhibit, Experiment, over_seeds, percent, plot_file};
-use ludex_core::{Limit, Rng};
+use ludex_core::{GameInfo, Limit, Rng};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -80,6 +80,22 @@ fn paper(family: &str) -> Option<(f64, f64, &'static str, Paper)> {
         ),
         _ => return None,
     })
+}
+
+/// The sheets of the public repository that the paper's names stand for, by the hash of their rules (eight columns in its Connect
+/// Four); Tables 5 to 7 are of the last.
+const SHEETS: [(&str, u64); 4] = [
+    ("connectFour", 0x209b_ef69_ccc0_855a),
+    ("breakthrough", 0x891f_b2f7_918d_935e),
+    ("checkers", 0x2119_b4d9_dbfe_09d6),
+    ("breakthroughSmall", 0x400c_bf6a_a828_ddcb),
+];
+
+/// Which rules these are.
+fn rules(info: &GameInfo) -> String {
+    let known = SHEETS.iter().find(|s| s.1 == info.rules_hash);
+    let known = known.map_or("not a sheet of the paper".into(), |s| format!("the public sheet {}", s.0));
+    format!("rules {:016x}, {known}", info.rules_hash)
 }
 
 /// All that the exhibits share.
@@ -238,6 +254,7 @@ fn shape(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     out.row(["branching".into(), quote(|p| p.0), format!("{:.1}", metric("branching")), "-".into()]);
     let random = random_length(stage.experiment.table);
     out.row(["depth".into(), quote(|p| p.1), format!("{:.1}", metric("plies")), format!("{random:.1}")]);
+    out.notes.push(rules(stage.experiment.table.info()));
     out.notes.push("states with a single legal move are no decisions and count in neither branching factor".into());
     Ok(out)
 }

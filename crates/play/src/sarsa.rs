@@ -406,11 +406,11 @@ mod tests {
         for text in [
             "regressor = 'sgd'\ninputs = 'crossed'\nroles = 'own'",
             "regressor = 'sgd'\ninputs = 'shared'\nroles = 'mirrored'",
-            "regressor = 'pa'\ninputs = 'crossed'\nroles = 'own'\nscale = 1.0\npa = { c = 0.1, epsilon = 0.01 }",
+            "regressor = 'pa'\ninputs = 'crossed'\nroles = 'own'\nscale = 1.0\npa = { c = 0.005, epsilon = 0.01 }",
             "regressor = 'mlp'\ninputs = 'beside'\nroles = 'own'\nscale = 1.0\nhidden = [20, 20]",
             "regressor = 'mlp'\ninputs = 'state'\nroles = 'mirrored'\nscale = 1.0\nhidden = [20, 20]",
         ] {
-            let (_, mut sarsa) = trained(text, 7, 4000);
+            let (_, mut sarsa) = trained(&format!("{text}\nepsilon = 0.5\nlambda = 0.0"), 7, 4000);
             // Who leaves a multiple of four wins: from 7 take 3, from 6 take 2, from 5 take 1.
             for left in 5..8u32 {
                 let best =

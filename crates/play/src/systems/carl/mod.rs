@@ -91,7 +91,10 @@ fn train(job: &Job<'_>, config: &SarsaConfig) -> Result<(Vec<Point>, Model), Run
     if let (Some(model), Some(Json(curve))) = (run.find_model("final")?, run.find::<Json<Vec<Point>>>(CURVE)?) {
         return Ok((curve, model));
     }
-    let fresh = || Sarsa::new(config.clone(), job.table.info(), job.plan.seed);
+    let fresh = || {
+        let made = Sarsa::new(config.clone(), job.table.info(), job.plan.seed);
+        made.map_err(|e| RunError::Config(format!("train: {e}")))
+    };
     let mut sarsa = fresh()?;
     if let Some(bytes) = run.checkpoint("train") {
         sarsa = sarsa.resume(&bytes).map_or_else(fresh, Ok)?;

@@ -619,6 +619,9 @@ pub fn learned(model: &Path, level: Option<usize>) -> Result<ludex_play::Spec> {
         return Err(Usage(format!("{} has levels 1 to {}", model.display(), levels.len())).into());
     };
     let mut spec = spec(&text)?;
-    spec.set("model", model.display());
+    // The run may have been moved since; its model may be a playout's.
+    if !spec.replace("model", &model.display().to_string()) {
+        spec.set("model", model.display());
+    }
     Ok(spec)
 }

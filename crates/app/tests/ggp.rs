@@ -41,8 +41,12 @@ impl Running {
     }
 
     fn player(agent: &str) -> Running {
-        let args = ["ggp", "--bind", "127.0.0.1", "--port", "0", "--agent", agent];
-        Running::begin(Command::new(env!("CARGO_BIN_EXE_ludex")).args(args))
+        Running::with(&["--agent", agent])
+    }
+
+    fn with(options: &[&str]) -> Running {
+        let args = ["ggp", "--bind", "127.0.0.1", "--port", "0"];
+        Running::begin(Command::new(env!("CARGO_BIN_EXE_ludex")).args(args).args(options))
     }
 
     fn address(&self) -> String {
@@ -490,4 +494,29 @@ fn bad_arguments_are_one_line_and_exit_code_2() {
         let out = Command::new(env!("CARGO_BIN_EXE_ludex")).args(args).output().unwrap();
         assert_eq!(out.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
     }
+}
+
+#[test]
+fn systems_learn_in_the_start_clock_and_keep_it_by_the_rules() {
+    let folder = std::env::temp_dir().join(format!("ludex-ggp-learn-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let kept = folder.display().to_string();
+    let sheet = server_layout(&rules("tictactoe"), xplayer);
+    for (system, matches) in [("carl-selection", 2), ("uct-nn", 1)] {
+        let player = Running::with(&["--learn", system, "--keep", &kept]);
+        for n in 0..matches {
+            let id = format!("{system}.{n}");
+            assert_eq!(player.post(&format!("( START {id} xplayer ({sheet}) 4 4)")), "READY");
+            let first = player.post(&format!("( PLAY {id} NIL )"));
+            assert!(first.to_lowercase().contains("mark"), "{first}");
+            assert_eq!(player.post(&format!("( ABORT {id} )")), "ABORTED");
+        }
+    }
+    let runs: Vec<String> =
+        std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    assert_eq!(runs.iter().filter(|r| r.ends_with("-carl-selection-hour")).count(), 1, "{runs:?}");
+    assert!(runs.iter().any(|r| r.ends_with("-uct-nn-tick")), "{runs:?}");
+    let hashes: std::collections::HashSet<&str> = runs.iter().filter_map(|r| r.split('-').next()).collect();
+    assert_eq!(hashes.len(), 1, "one game: {runs:?}");
+    std::fs::remove_dir_all(folder).unwrap();
 }

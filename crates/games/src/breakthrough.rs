@@ -172,6 +172,20 @@ impl Game for Breakthrough {
     }
 
     #[inline]
+    fn play_facts(&self, s: &mut BreakthroughState, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        let (from, to) = self.squares[m.index()];
+        let (me, you, turn) = (s.mover as u32, s.mover as u32 ^ 1, 2 * self.cols * self.rows);
+        on.clear();
+        off.clear();
+        on.extend([Fact(2 * to as u32 + me), Fact(turn + you)]);
+        off.extend([Fact(2 * from as u32 + me), Fact(turn + me)]);
+        if s.men[you as usize] >> to & 1 == 1 {
+            off.push(Fact(2 * to as u32 + you));
+        }
+        self.play(s, m);
+    }
+
+    #[inline]
     fn key(&self, s: &BreakthroughState) -> u64 {
         mix(mix(s.men[0]) ^ s.men[1]) ^ MOVER[s.mover as usize]
     }

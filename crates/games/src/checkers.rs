@@ -228,6 +228,33 @@ impl Game for Checkers {
     }
 
     #[inline]
+    fn play_facts(&self, s: &mut CheckersState, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        let before = *s;
+        self.play(s, m);
+        let cells = self.cols * self.rows;
+        let piece =
+            |s: &CheckersState, i: u32| Fact(4 * i + 2 * (s.kings >> i & 1) as u32 + (s.pieces[1] >> i & 1) as u32);
+        let (old, new) = (before.pieces[0] | before.pieces[1], s.pieces[0] | s.pieces[1]);
+        on.clear();
+        off.clear();
+        on.extend(ones(new & !old).map(|i| piece(s, i)));
+        off.extend(ones(old & !new).map(|i| piece(&before, i)));
+        // Whatever else has one value at a time: who must go on jumping, who moves, how long nothing was captured.
+        let mut changed = |old: Option<u32>, new: Option<u32>| {
+            if old != new {
+                off.extend(old.map(Fact));
+                on.extend(new.map(Fact));
+            }
+        };
+        let jumper = |s: &CheckersState| (s.jumper != NONE).then(|| 4 * cells + s.jumper as u32);
+        let mover = |s: &CheckersState| Some(5 * cells + s.mover as u32);
+        let quiet = |s: &CheckersState| (s.quiet > 0).then(|| 5 * cells + 1 + s.quiet as u32);
+        changed(jumper(&before), jumper(s));
+        changed(mover(&before), mover(s));
+        changed(quiet(&before), quiet(s));
+    }
+
+    #[inline]
     fn key(&self, s: &CheckersState) -> u64 {
         let rest = (s.quiet as u64) << 8 | s.jumper as u64;
         mix(mix(mix(s.pieces[0]) ^ s.pieces[1]) ^ s.kings ^ rest << 48) ^ MOVER[s.mover as usize]

@@ -181,6 +181,17 @@ impl<B: Word> Game for Connect4<B> {
     }
 
     #[inline]
+    fn play_facts(&self, s: &mut Self::State, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        let (mover, turn) = (s.mover as u32, 2 * self.cols * self.rows);
+        let filled = (s.discs[0] | s.discs[1]) & self.column[m.index()];
+        on.clear();
+        off.clear();
+        on.extend([Fact(2 * (m.0 * self.rows + filled.count()) + mover), Fact(turn + (mover ^ 1))]);
+        off.push(Fact(turn + mover));
+        self.play(s, m);
+    }
+
+    #[inline]
     fn key(&self, s: &Self::State) -> u64 {
         // The mover's discs plus one bit above every column's top disc tell all (Tromp).
         let (low, high) = (s.discs[0] | ((s.discs[0] | s.discs[1]).plus(self.bottom))).halves();

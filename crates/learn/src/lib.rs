@@ -2,7 +2,7 @@
 //!
 //! Four families carry the five systems: cascade-correlation ([`CascadeLearner`]), multilayer perceptrons
 //! ([`MlpLearner`]), online sequential extreme learning machines ([`OsElm`]) and online linear regressors ([`LinearSgd`],
-//! [`PassiveAggressive`]). All learn from [`Data`] and end as a [`Net`]; a [`Model`] is a net with its [`Encoder`], its
+//! [`PassiveAggressive`]), which like MLPs also learn values of moves ([`ActionValues`]). All learn from [`Data`] and end as a [`Net`]; a [`Model`] is a net with its [`Encoder`], its
 //! [`Head`], the game it is for and where it came from. A search asks a [`Folded`] model: sparse column sums over the
 //! facts that hold, alone, in batches of siblings or along a line of play, with equal bits in all three.
 //!
@@ -43,8 +43,9 @@ pub use act::Act;
 pub use data::{Data, Errors, Row, Split};
 pub use encode::{Actions, Code, Encoder, Table};
 pub use error::Error;
-pub use fold::{Batch, Folded, Line, Scratch};
+pub use fold::{Batch, Folded, Line, Scratch, Side, SideLine};
 pub use head::{Head, Link};
+pub use learn::action::{ActionValues, Inputs, Method};
 pub use learn::cascade::{CascadeConfig, CascadeLearner, Choose, Objective, Output, Phase, Shape, Step};
 pub use learn::mlp::{Loss, MlpConfig, MlpLearner};
 pub use learn::online::{LinearSgd, LinearSgdConfig, PassiveAggressive, PassiveAggressiveConfig, Regressor};

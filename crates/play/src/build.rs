@@ -3,8 +3,9 @@
 //! Every part stands in a table with its options and their defaults. The help page prints the table and the builder reads
 //! its defaults from it, so neither can lie about the other.
 
+use crate::advice::{NetAdvice, NetScores, Roles};
 use crate::agent::{Agent, Searcher};
-use crate::nets::{self, NetOutlook, NetScores, NetValue};
+use crate::nets::{self, NetOutlook, NetValue};
 use crate::spec::{Spec, SpecError, near};
 use crate::table::Solution;
 use ludex_core::{Evaluator, Game, Limit, Rng, Search};
@@ -66,7 +67,7 @@ const PHASES: &[Opt] = &[
         "random",
         "random | leftmost: one child a simulation; all | second: all children at the first | second visit",
     ),
-    opt("playout", "uniform", "uniform | mast | decisive | valued | cut"),
+    opt("playout", "uniform", "uniform | mast | decisive | valued | cut | guided"),
     opt("backup", "mean", "mean: a counter for each player; unique: one for all (wrong, for comparison)"),
     opt("final", "robust", "robust: most visits; max: highest mean; secure: highest lower bound"),
     opt("solver", "off", "off | ends: finished games are not explored; on: proven wins and losses are carried up"),
@@ -100,7 +101,7 @@ const NEURAL: &[Opt] = &[
     opt("k", "10", "mean: how many visits the net's opinion is worth"),
     opt("from", "child", "child: playouts begin at the best new child | leaf: at the leaf"),
     opt("expand", "first", "first | second: all children at the first | second visit"),
-    opt("playout", "uniform", "uniform | mast | decisive | valued | cut"),
+    opt("playout", "uniform", "uniform | mast | decisive | valued | cut | guided"),
     opt("backup", "mean", "mean | unique"),
     opt("final", "robust", "robust: most visits; max: highest mean; secure: highest lower bound"),
     opt("solver", "off", "off | ends | on"),
@@ -133,6 +134,30 @@ const RANKED: &[Opt] = &[
     opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
 ];
 
+const GUIDED: &[Opt] = &[
+    opt("model", "", "what moves are worth: a run, or a model file"),
+    opt("k", "100", "visits of a node at which the learned value and the mean weigh the same"),
+    opt(
+        "first",
+        "infinite",
+        "infinite: a child without a visit comes first | learned: it counts with its learned value",
+    ),
+    opt(
+        "expand",
+        "leftmost",
+        "random | leftmost: one child a simulation; all | second: all children at the first | second visit",
+    ),
+    opt("c", "1.4", "exploration constant, plain form on [0, 1]; 140 of 100 in the paper"),
+    opt("playout", "uniform", "uniform | mast | decisive | valued | cut | guided"),
+    opt("backup", "mean", "mean | unique"),
+    opt("final", "robust", "robust: most visits; max: highest mean; secure: highest lower bound"),
+    opt("solver", "off", "off | ends | on"),
+    opt("reuse", "off", "off | on: keep the tree below the moves played"),
+    opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
+];
+
+const PROFILE: &[Opt] = &[opt("profile", "off", "off | on: the time of each phase is counted, for those who measure")];
+
 const MINIMAX: &[Opt] = &[
     opt("depth", "", "plies (4 if no limit is given)"),
     opt("nodes", "", "positions searched a move"),
@@ -153,37 +178,49 @@ pub const PARTS: &[Part] = &[
         kind: Kind::Agent,
         name: "uct",
         about: "Monte Carlo tree search with UCB1",
-        options: &[LIMITS, UCB, PHASES],
+        options: &[LIMITS, UCB, PHASES, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "tuned",
         about: "Monte Carlo tree search with UCB1-Tuned",
-        options: &[LIMITS, &[opt("c", "1", "exploration constant")], PHASES],
+        options: &[LIMITS, &[opt("c", "1", "exploration constant")], PHASES, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "rave",
         about: "Monte Carlo tree search with RAVE (expands all children)",
-        options: &[LIMITS, RAVE, PHASES],
+        options: &[LIMITS, RAVE, PHASES, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "grave",
         about: "Monte Carlo tree search with GRAVE (expands all children)",
-        options: &[LIMITS, GRAVE, PHASES],
+        options: &[LIMITS, GRAVE, PHASES, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "neural",
         about: "Monte Carlo tree search with a value net's opinion of every child (NeuralMCTS)",
-        options: &[LIMITS, NEURAL],
+        options: &[LIMITS, NEURAL, PROFILE],
     },
     Part {
         kind: Kind::Agent,
         name: "ranked",
         about: "Monte Carlo tree search that expands only the moves a net ranks highest (UCT-NN)",
-        options: &[LIMITS, RANKED],
+        options: &[LIMITS, RANKED, PROFILE],
+    },
+    Part {
+        kind: Kind::Agent,
+        name: "guided",
+        about: "Monte Carlo tree search that selects by learned action values at first (CARL)",
+        options: &[LIMITS, GUIDED, PROFILE],
+    },
+    Part {
+        kind: Kind::Agent,
+        name: "policy",
+        about: "the move with the highest learned value, without search (CARL)",
+        options: &[&[opt("model", "", "what moves are worth: a run, or a model file")]],
     },
     Part {
         kind: Kind::Agent,
@@ -220,6 +257,22 @@ pub const PARTS: &[Part] = &[
             opt("after", "0", "ask=every: random moves before the net is first asked"),
             opt("step", "1", "ask=every: moves from one question to the next"),
             opt("backup", "hard", "hard: the likeliest result counts | expected: the expected value"),
+        ]],
+    },
+    Part {
+        kind: Kind::Playout,
+        name: "guided",
+        about: "moves drawn by their learned values (CARL)",
+        options: &[&[
+            opt("model", "", "what moves are worth: a run, or a model file; if not given, that of the agent"),
+            opt(
+                "law",
+                "gibbs",
+                "gibbs: in proportion to exp(Q / tau) | proportional: to Q - min Q + 1; Q from 0 to 100",
+            ),
+            opt("tau", "10", "gibbs: the temperature, on the scale from 0 to 100"),
+            opt("eps", "0", "share of uniformly random moves"),
+            opt("plies", "1000000", "moves that are drawn by value; those after them are uniformly random"),
         ]],
     },
     Part {
@@ -425,6 +478,11 @@ pub(crate) fn agent<G: Game>(
         "minimax" => minimax(&**game, house, &reading, seed)?,
         "neural" => neural(&**game, &reading)?,
         "ranked" => ranked(&**game, &reading)?,
+        "guided" => guided(&**game, &reading)?,
+        "policy" => {
+            let model = reading.part("model");
+            Box::new(ludex_search::Greedy::new(Box::new(NetScores::new(action_values(&**game, &model, "policy")?))))
+        }
         _ => mcts(&**game, &reading)?,
     };
     Ok(Box::new(Searcher::new(game.clone(), search, reading.limit()?, seed)))
@@ -447,16 +505,42 @@ fn mcts<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecEr
             }
         }
     };
-    let all = select.wants_amaf() && r.given("expand").is_none();
-    let expand: Box<dyn Expand<G>> =
-        match r.choice("expand", &[("random", 0), ("leftmost", 1), ("all", 2), ("second", 3)])? {
-            _ if all => Box::new(AllChildren::new(When::FirstVisit)),
-            0 => Box::new(OneChild::new(Next::Random)),
-            1 => Box::new(OneChild::new(Next::Leftmost)),
-            2 => Box::new(AllChildren::new(When::FirstVisit)),
-            _ => Box::new(AllChildren::new(When::SecondVisit)),
-        };
+    let expand: Box<dyn Expand<G>> = match select.wants_amaf() && r.given("expand").is_none() {
+        true => Box::new(AllChildren::new(When::FirstVisit)),
+        false => expansion(r)?,
+    };
     assemble(game, r, select, expand)
+}
+
+/// Children one by one or all at once.
+fn expansion<G: Game>(r: &Reading<'_>) -> Result<Box<dyn Expand<G>>, SpecError> {
+    Ok(match r.choice("expand", &[("random", 0), ("leftmost", 1), ("all", 2), ("second", 3)])? {
+        0 => Box::new(OneChild::new(Next::Random)),
+        1 => Box::new(OneChild::new(Next::Leftmost)),
+        2 => Box::new(AllChildren::new(When::FirstVisit)),
+        _ => Box::new(AllChildren::new(When::SecondVisit)),
+    })
+}
+
+/// CARL: learned action values, noted as priors, count in selection until a node has been visited often.
+fn guided<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecError> {
+    let first = r.choice("first", &[("infinite", First::Infinite), ("learned", First::Learned)])?;
+    let select = Blend::new(r.set("c", 0.0, 1e6)?, r.set("k", 0.0, 1e9)?, first);
+    let scores = NetScores::new(action_values(game, &r.part("model"), "guided")?);
+    let expand = Advised::new(expansion(r)?, Box::new(scores));
+    assemble(game, r, Box::new(select), Box::new(expand))
+}
+
+/// The nets of all roles in this model.
+fn action_values<G: Game>(game: &G, model: &Spec, part: &str) -> Result<Roles, SpecError> {
+    if model.name.is_empty() {
+        return Err(model.error(format!("{part} needs model=RUN (`ludex learn GAME --system carl-playout` makes one)")));
+    }
+    let roles = nets::load_roles(&model.name, game.info()).map_err(|e| model.error(e))?;
+    match roles.iter().all(|r| nets::scores_moves(r.head)) {
+        true => Ok(roles),
+        false => Err(model.error(format!("the model {} does not score moves, which {part} needs", model.name))),
+    }
 }
 
 /// NeuralMCTS: all children of a leaf are judged by a net, whose opinion guides selection.
@@ -500,10 +584,10 @@ fn scorer<G: Game>(game: &G, model: &Spec) -> Result<Box<dyn Evaluator<G>>, Spec
     if model.name.is_empty() {
         return Err(model.error("ranked needs model=FILE (`ludex learn GAME --system uct-nn` makes one)"));
     }
-    let loaded = nets::load(&model.name, game.info()).map_err(|e| model.error(e))?;
-    match nets::scores_moves(loaded.head) {
-        true => Ok(Box::new(NetScores::new(loaded))),
-        false => Ok(Box::new(NetValue::new(loaded))),
+    let mut roles = nets::load_roles(&model.name, game.info()).map_err(|e| model.error(e))?;
+    match nets::scores_moves(roles[0].head) {
+        true => Ok(Box::new(NetScores::ranking(roles))),
+        false => Ok(Box::new(NetValue::new(roles.swap_remove(0)))),
     }
 }
 
@@ -538,6 +622,17 @@ fn assemble<G: Game>(
             let call = p.choice("backup", &[("hard", Call::Hard), ("expected", Call::Expected)])?;
             Box::new(CutPlayout::new(outlook(game, &model)?, ask, p.set("threshold", 0.0, 1e6)?, call))
         }
+        "guided" => {
+            let own = p.part("model");
+            let model = if own.name.is_empty() { r.part("model") } else { own };
+            let advice = NetAdvice::new(action_values(game, &model, "guided")?, game.info().players());
+            let law = match p.choice("law", &[("gibbs", true), ("proportional", false)])? {
+                true => Law::Gibbs { tau: p.set("tau", 1e-3f32, 1e6)? / 50.0 },
+                false => Law::Proportional,
+            };
+            let (eps, plies) = (p.set("eps", 0.0, 1.0)?, p.set("plies", 0, 1_000_000)?);
+            Box::new(GuidedPlayout::new(Box::new(advice), law, eps, plies))
+        }
         _ => Box::new(Uniform),
     };
     let backup: Box<dyn Backup> = match r.choice("backup", &[("mean", true), ("unique", false)])? {
@@ -554,6 +649,10 @@ fn assemble<G: Game>(
         solver: r.choice("solver", &[("off", Solver::Off), ("ends", Solver::Ends), ("on", Solver::Full)])?,
         reuse: r.flag("reuse")?,
         capacity: r.set("nodes", 1usize, 1 << 31)?,
+    };
+    let (select, expand, playout, backup) = match r.flag("profile")? {
+        true => timed(select, expand, playout, backup),
+        false => (select, expand, playout, backup),
     };
     Ok(Box::new(Mcts::new(game, select, expand, playout, backup, options)))
 }

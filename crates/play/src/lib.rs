@@ -13,6 +13,7 @@
 //! # Ok::<(), ludex_play::OpenError>(())
 //! ```
 
+mod advice;
 mod agent;
 pub mod arena;
 mod build;
@@ -20,6 +21,7 @@ mod nets;
 mod open;
 pub mod plot;
 mod rivals;
+pub mod sarsa;
 pub mod selfplay;
 mod signature;
 mod spec;

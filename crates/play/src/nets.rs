@@ -1,7 +1,7 @@
 //! Learned models as evaluators: the joint between `learn` and `search`.
 
 use ludex_core::{Evaluator, Fact, Game, GameInfo, Move, Payoffs, Rng};
-use ludex_learn::{Act, Batch, Encoder, Folded, Head, Layer, Line, Link, Mlp, Model, Net, Scratch};
+use ludex_learn::{Act, Batch, Encoder, Folded, Head, Layer, Line, Link, Mlp, Model, Net, Scratch, Side};
 use ludex_search::mcts::{Chances, Outlook};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use std::time::SystemTime;
 pub(crate) struct Loaded {
     pub head: Head,
     pub net: Folded,
+    /// A linear net that scores moves, as the first and, if it is mirrored, as the second player sees it; else nothing.
+    pub sides: Vec<Side>,
 }
 
 /// What identifies a file's content well enough to use it again without reading.
@@ -23,11 +25,29 @@ type Known = HashMap<PathBuf, (Stamp, Arc<Loaded>)>;
 /// Reads the model at a path, which may be that of a run: then its last model. A model that many agents of a contest use is
 /// read once.
 pub(crate) fn load(path: &str, info: &GameInfo) -> Result<Arc<Loaded>, String> {
-    static CACHE: OnceLock<Mutex<Known>> = OnceLock::new();
     let mut file = PathBuf::from(path);
     if file.is_dir() {
         file = crate::store::last_model(&file).map_err(|e| format!("{path}: {e}"))?;
     }
+    load_file(file, info)
+}
+
+/// The same where each role may have a model of its own: the file for all of them, or those of the run.
+pub(crate) fn load_roles(path: &str, info: &GameInfo) -> Result<Vec<Arc<Loaded>>, String> {
+    let file = PathBuf::from(path);
+    let files = match file.is_dir() {
+        true => crate::store::last_models(&file).map_err(|e| format!("{path}: {e}"))?,
+        false => vec![file],
+    };
+    let models: Vec<Arc<Loaded>> = files.into_iter().map(|f| load_file(f, info)).collect::<Result<_, _>>()?;
+    match models.len() {
+        n if n == 1 || n == info.players() => Ok(models),
+        n => Err(format!("{path} has models of {n} roles, {} has {}", info.name, info.players())),
+    }
+}
+
+fn load_file(file: PathBuf, info: &GameInfo) -> Result<Arc<Loaded>, String> {
+    static CACHE: OnceLock<Mutex<Known>> = OnceLock::new();
     let cannot = |e: std::io::Error| format!("cannot read the model {}: {e}", file.display());
     let meta = std::fs::metadata(&file).map_err(cannot)?;
     let stamp = (meta.len(), meta.modified().ok(), info.rules_hash);
@@ -46,7 +66,14 @@ fn read(file: &Path, info: &GameInfo) -> Result<Loaded, String> {
     let bytes = std::fs::read(file).map_err(|e| format!("cannot read the model {shown}: {e}"))?;
     let model = Model::for_game(&bytes, info).map_err(|e| format!("the model {shown} cannot be used: {e}"))?;
     let net = model.fold().map_err(|e| format!("the model {shown} cannot be used: {e}"))?;
-    Ok(Loaded { head: model.head, net })
+    let sides = match model.head {
+        Head::MoveScores { .. } => {
+            let views = 1 + model.encoder.mirror().is_some() as usize;
+            (0..views).map_while(|v| Side::new(&model.net, &model.encoder, v == 1)).collect()
+        }
+        _ => Vec::new(),
+    };
+    Ok(Loaded { head: model.head, net, sides })
 }
 
 /// A net that never learned: the shape of an extreme learning machine with all its weights drawn from the seed. The output
@@ -62,7 +89,8 @@ pub(crate) fn untrained(info: &GameInfo, hidden: usize, seed: u64) -> Arc<Loaded
     let last = Layer { inputs: hidden, outputs, weights, bias: vec![0.0; outputs] };
     let net = Mlp { layers: vec![first, last], hidden: Act::Logistic, link: Link::Each(Act::Identity) };
     let head = Head::Value { outputs };
-    Arc::new(Loaded { head, net: Folded::new(&Net::Mlp(net), &encoder, head).expect("the parts fit one another") })
+    let net = Folded::new(&Net::Mlp(net), &encoder, head).expect("the parts fit one another");
+    Arc::new(Loaded { head, net, sides: Vec::new() })
 }
 
 /// Whether outputs of this head are worth something to players.
@@ -148,30 +176,66 @@ impl<G: Game> Evaluator<G> for NetValue {
     }
 }
 
-/// A net that follows a line of play and says how likely win, draw and loss are.
-///
-/// First-layer sums are kept up to date move by move. A playout begins near the root of its search, so its first sums are
-/// those of the first playout's beginning plus the difference: never a pass over all facts.
-pub(crate) struct NetOutlook {
-    model: Arc<Loaded>,
-    scratch: Scratch,
-    line: Line,
-    /// Sums and facts (as bits) of the state that playouts are compared with; no facts at all: there is none yet.
-    anchor: Line,
-    anchor_bits: Vec<u64>,
+/// Where playouts begin: near the root of their search, so that the sums of one are those of the first playout's beginning plus
+/// the difference. Never a pass over all facts.
+#[derive(Default)]
+pub(crate) struct Follow {
+    /// Facts (as bits) of the state that others are compared with; no bits at all: there is none yet.
+    anchor: Vec<u64>,
     bits: Vec<u64>,
-    facts: Vec<Fact>,
-    on: Vec<Fact>,
-    off: Vec<Fact>,
+    /// The facts of the state at the beginning.
+    pub facts: Vec<Fact>,
+    /// Facts that are on here and not there, or that the last move turned on.
+    pub on: Vec<Fact>,
+    /// And off.
+    pub off: Vec<Fact>,
 }
 
-impl NetOutlook {
-    /// A model with the head of win, draw and loss.
-    pub fn new(model: Arc<Loaded>) -> Self {
-        debug_assert_eq!(model.head, Head::WinDrawLoss);
-        let (scratch, line, anchor) = (model.net.scratch(), model.net.line(), model.net.line());
-        let (facts, on, off) = (Vec::new(), Vec::new(), Vec::new());
-        NetOutlook { model, scratch, line, anchor, anchor_bits: Vec::new(), bits: Vec::new(), facts, on, off }
+/// How sums for a state are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Start {
+    /// The first of a search: others will be compared with it.
+    Anchor,
+    /// By the difference to the first.
+    Near,
+    /// Afresh: the difference is larger than the state.
+    Far,
+}
+
+impl Follow {
+    /// A search begins.
+    pub fn forget(&mut self) {
+        self.anchor.clear();
+    }
+
+    /// Lists the facts of a state, and by which it differs from the first of its search.
+    pub fn approach<G: Game>(&mut self, game: &G, s: &G::State) -> Start {
+        game.facts(s, &mut self.facts);
+        self.bits.clear();
+        self.bits.resize(game.info().facts.div_ceil(64) as usize, 0);
+        self.facts.iter().for_each(|f| self.bits[f.index() / 64] |= 1 << (f.index() % 64));
+        if self.anchor.is_empty() {
+            self.anchor.clone_from(&self.bits);
+            return Start::Anchor;
+        }
+        only(&self.bits, &self.anchor, &mut self.on);
+        only(&self.anchor, &self.bits, &mut self.off);
+        if self.on.len() + self.off.len() < self.facts.len() { Start::Near } else { Start::Far }
+    }
+
+    /// First-layer sums for the state that was approached.
+    pub fn set(&self, net: &Folded, start: Start, line: &mut Line, anchor: &mut Line) {
+        match start {
+            Start::Far => net.start(line, &self.facts),
+            Start::Anchor => {
+                net.start(anchor, &self.facts);
+                net.rewind(line, anchor);
+            }
+            Start::Near => {
+                net.rewind(line, anchor);
+                net.update(line, &self.on, &self.off);
+            }
+        }
     }
 }
 
@@ -187,35 +251,39 @@ fn only(a: &[u64], b: &[u64], out: &mut Vec<Fact>) {
     }
 }
 
+/// A net that follows a line of play, first-layer sums kept up to date, and says how likely win, draw and loss are.
+pub(crate) struct NetOutlook {
+    model: Arc<Loaded>,
+    scratch: Scratch,
+    line: Line,
+    anchor: Line,
+    follow: Follow,
+}
+
+impl NetOutlook {
+    /// A model with the head of win, draw and loss.
+    pub fn new(model: Arc<Loaded>) -> Self {
+        debug_assert_eq!(model.head, Head::WinDrawLoss);
+        let (scratch, line, anchor) = (model.net.scratch(), model.net.line(), model.net.line());
+        NetOutlook { model, scratch, line, anchor, follow: Follow::default() }
+    }
+}
+
 impl<G: Game> Outlook<G> for NetOutlook {
     fn begin(&mut self, _: &G) {
-        self.anchor_bits.clear();
+        self.follow.forget();
     }
 
     fn start(&mut self, game: &G, s: &G::State) {
-        let net = &self.model.net;
-        game.facts(s, &mut self.facts);
-        self.bits.clear();
-        self.bits.resize(game.info().facts.div_ceil(64) as usize, 0);
-        self.facts.iter().for_each(|f| self.bits[f.index() / 64] |= 1 << (f.index() % 64));
-        if self.anchor_bits.is_empty() {
-            net.start(&mut self.anchor, &self.facts);
-            self.anchor_bits.clone_from(&self.bits);
-        }
-        only(&self.bits, &self.anchor_bits, &mut self.on);
-        only(&self.anchor_bits, &self.bits, &mut self.off);
-        if self.on.len() + self.off.len() < self.facts.len() {
-            net.rewind(&mut self.line, &self.anchor);
-            net.update(&mut self.line, &self.on, &self.off);
-        } else {
-            net.start(&mut self.line, &self.facts);
-        }
+        let start = self.follow.approach(game, s);
+        self.follow.set(&self.model.net, start, &mut self.line, &mut self.anchor);
     }
 
     #[inline]
     fn play(&mut self, game: &G, s: &mut G::State, m: Move) {
-        game.play_facts(s, m, &mut self.on, &mut self.off);
-        self.model.net.update(&mut self.line, &self.on, &self.off);
+        let Follow { on, off, .. } = &mut self.follow;
+        game.play_facts(s, m, on, off);
+        self.model.net.update(&mut self.line, on, off);
     }
 
     #[inline]
@@ -228,37 +296,9 @@ impl<G: Game> Outlook<G> for NetOutlook {
     }
 }
 
-/// A net that ranks moves and judges no state.
-pub(crate) struct NetScores {
-    model: Arc<Loaded>,
-    scratch: Scratch,
-    facts: Vec<Fact>,
-}
-
-impl NetScores {
-    /// A model whose head scores moves.
-    pub fn new(model: Arc<Loaded>) -> Self {
-        debug_assert!(scores_moves(model.head));
-        let scratch = model.net.scratch();
-        NetScores { model, scratch, facts: Vec::new() }
-    }
-}
-
 /// Whether this head has a score for each move.
 pub(crate) fn scores_moves(head: Head) -> bool {
     matches!(head, Head::MoveScores { .. } | Head::PolicyValue { .. })
-}
-
-impl<G: Game> Evaluator<G> for NetScores {
-    /// Nothing is known about the value of a state.
-    fn value(&mut self, game: &G, _: &G::State) -> Payoffs {
-        Payoffs::draw(game.info().players())
-    }
-
-    fn score_moves(&mut self, game: &G, s: &G::State, moves: &[Move], scores: &mut [f32]) {
-        game.facts(s, &mut self.facts);
-        self.model.net.rank_moves(&self.facts, game.mover(s), moves, &mut self.scratch, scores);
-    }
 }
 
 #[cfg(test)]
@@ -278,7 +318,7 @@ mod tests {
         let config = MlpConfig { hidden: vec![13], act: Act::Logistic, link, loss, ..MlpConfig::default() };
         let learner = MlpLearner::new(config, encoder.inputs(), 3, 7).unwrap();
         let net = Folded::new(&learner.net(), &encoder, Head::WinDrawLoss).unwrap();
-        Arc::new(Loaded { head: Head::WinDrawLoss, net })
+        Arc::new(Loaded { head: Head::WinDrawLoss, net, sides: Vec::new() })
     }
 
     /// Along random matches, begun anew now and then, in any order of searches.

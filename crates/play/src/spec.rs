@@ -92,6 +92,19 @@ impl Spec {
         }
     }
 
+    /// Gives every option of this name, wherever it stands, this value; `false` if there is none.
+    pub fn replace(&mut self, key: &str, value: &str) -> bool {
+        let mut found = false;
+        for (k, spec) in &mut self.args {
+            match k == key {
+                true => *spec = Spec::word(value),
+                false => found |= spec.replace(key, value),
+            }
+            found |= k == key;
+        }
+        found
+    }
+
     /// The value of an option, named by its path.
     pub fn get(&self, path: &str) -> Option<&Spec> {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
@@ -231,6 +244,13 @@ mod tests {
         assert_eq!(sorted(text.clone()), sorted(toml));
         assert_eq!(text.to_string(), "uct(sims=5000, c=0.78, playout=mast(eps=0.2))");
         assert_eq!(text.to_string().parse::<Spec>().unwrap(), text);
+    }
+
+    #[test]
+    fn an_option_is_replaced_wherever_it_stands() {
+        let mut spec: Spec = "uct(sims=5, playout=guided(model=a))".parse().unwrap();
+        assert!(spec.replace("model", "b") && !spec.replace("modell", "c"));
+        assert_eq!(spec.to_string(), "uct(sims=5, playout=guided(model=b))");
     }
 
     #[test]

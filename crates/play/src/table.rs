@@ -2,6 +2,7 @@
 
 use crate::agent::Agent;
 use crate::build::{self, House, Kind, Opt};
+use crate::sarsa::Sarsa;
 use crate::spec::{Spec, SpecError};
 use crate::store::Examples;
 use crate::study::{self, Study};
@@ -35,6 +36,9 @@ pub trait Table: Send + Sync {
     /// Plays a match of alpha-beta players, adds what their searches proved to the examples, and gives the result. Everything
     /// random comes from the seed.
     fn study(&self, study: &Study<'_>, match_id: u32, seed: u64, out: &mut Examples) -> Result<Payoffs, SpecError>;
+
+    /// Lets a learner of action values play on until it has learned from so many games, or `stop` holds between two of them.
+    fn train(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool);
 
     /// Yardsticks of this game only, for help: what they are for, their names, a line about each, their options.
     fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])>;
@@ -158,6 +162,12 @@ impl<G: Game> Table for Seated<G> {
 
     fn study(&self, study: &Study<'_>, match_id: u32, seed: u64, out: &mut Examples) -> Result<Payoffs, SpecError> {
         study::study(&*self.game, &self.house, study, match_id, seed, out)
+    }
+
+    fn train(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool) {
+        while learner.games() < games && !stop() {
+            learner.play(&*self.game);
+        }
     }
 
     fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])> {

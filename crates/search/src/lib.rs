@@ -21,6 +21,7 @@ pub mod alphabeta;
 pub mod backward;
 mod clock;
 pub mod eval;
+mod greedy;
 pub mod mcts;
 mod random;
 mod table;
@@ -28,6 +29,7 @@ mod watch;
 
 pub use alphabeta::{AlphaBeta, Order, Ties};
 pub use clock::Clock;
+pub use greedy::Greedy;
 pub use mcts::Mcts;
 pub use random::Random;
 pub use watch::{Source, Unwatched, Watch};

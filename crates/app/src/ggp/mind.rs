@@ -22,13 +22,11 @@ pub struct Brief<'a> {
     /// whichever role is played.
     pub table: &'a dyn Table,
     /// Our role; none if the game is only previewed.
-    #[allow(dead_code)] // for preparations that learn
+    #[allow(dead_code)] // for preparations that learn one role only
     pub role: Option<Player>,
     /// When to be ready.
-    #[allow(dead_code)] // for preparations that learn
     pub until: Instant,
     /// Raised if the match is called off before.
-    #[allow(dead_code)] // for preparations that learn
     pub stop: Arc<AtomicBool>,
     /// Everything random comes from here.
     pub seed: u64,

@@ -1,9 +1,11 @@
 //! General game playing over HTTP: `ludex ggp` is a player, `ludex ggp-server` a match host.
 //!
-//! `message` reads what is said, `http` carries it, `player` and `mind` are our side of a match, `host` the other one.
+//! `message` reads what is said, `http` carries it, `player`, `mind` and `learner` are our side of a match, `host`
+//! the other one.
 
 pub mod host;
 mod http;
+mod learner;
 mod message;
 mod mind;
 pub mod player;

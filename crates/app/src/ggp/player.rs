@@ -5,6 +5,7 @@
 //! that its host must be gone. The joint moves of the host are the truth: what we answered ourselves is never assumed to
 //! have been played. A joint move that the rules do not allow is ignored, so that no stray message can lose the match.
 
+use super::learner::Learner;
 use super::message::{Message, Style};
 use super::mind::{AtOnce, Mind, Order, PLAIN, Ponder, Prepare, Reader, Shelf, Task, Turn, find_move, lock};
 use super::{http, note};
@@ -16,6 +17,7 @@ use ludex_core::{Game, Limit, Rng};
 use ludex_gdl::GdlGame;
 use ludex_play::Spec;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -25,6 +27,7 @@ use std::time::{Duration, Instant};
 #[command(
     after_help = "Examples:\n  ludex ggp                                        wait for a match host on port 9147\n  \
     ludex ggp --port 9148 --agent 'uct(c=0.7)'       another player on the same machine\n  \
+    ludex ggp --learn carl-playout --keep learned    learn in the start clock, and go on when the same game comes again\n  \
     ludex ggp-server rules/connect4.kif --start 5 --play 2 localhost:9147 localhost:9148\n\nThe agent thinks \
     for as long as the clocks allow; counts in its spec, such as sims=1000, hold besides."
 )]
@@ -38,6 +41,18 @@ pub struct Args {
     /// Who chooses moves: a spec (see `ludex agents`) or a .toml file
     #[arg(long, value_name = "SPEC", default_value = PLAIN)]
     agent: String,
+    /// Learn in the start clock with this system (see `ludex learn --list`); what it learned plays
+    #[arg(long, value_name = "SYSTEM", conflicts_with = "agent")]
+    learn: Option<String>,
+    /// The preset to learn with; by default as long a one as the clock allows
+    #[arg(long, requires = "learn")]
+    preset: Option<String>,
+    /// Change an option of the system, such as train.regressor=pa
+    #[arg(long = "set", value_name = "OPTION=VALUE", requires = "learn")]
+    set: Vec<String>,
+    /// Keep what was learned in this folder, by the hash of the rules, and go on from there when the game comes again
+    #[arg(long, value_name = "DIR", requires = "learn")]
+    keep: Option<PathBuf>,
     /// The name to give to hosts
     #[arg(long, default_value = "ludex")]
     name: String,
@@ -66,13 +81,28 @@ impl Args {
         let player = Player::new(Settings {
             name: self.name.clone(),
             limit: counts(&spec),
-            prepare: Arc::new(AtOnce(spec)),
+            prepare: match self.learner()? {
+                Some(learner) => Arc::new(learner),
+                None => Arc::new(AtOnce(spec)),
+            },
             margin: Duration::from_millis(self.margin),
             ponder: self.ponder,
             seed: self.seed,
         });
         http::serve(&listener, move |request, arrived| player.answer(&request.message, arrived));
         Ok(())
+    }
+}
+
+impl Args {
+    /// Who learns; options that do not exist are the user's to mend, before any match.
+    fn learner(&self) -> Result<Option<Learner>> {
+        let Some(system) = self.learn.clone() else { return Ok(None) };
+        let (preset, settings, keep) = (self.preset.clone(), self.set.clone(), self.keep.clone());
+        let learner = Learner { system, preset, settings, keep, seed: self.seed };
+        let preset = self.preset.as_deref().unwrap_or("tick");
+        learner.plan("rules.kif", preset).map_err(|e| Usage(e.to_string()))?;
+        Ok(Some(learner))
     }
 }
 

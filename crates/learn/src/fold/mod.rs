@@ -15,6 +15,9 @@
 
 mod body;
 mod first;
+mod side;
+
+pub use side::{Side, SideLine};
 
 use crate::head::softmax;
 use crate::lanes::LANES;
@@ -150,15 +153,12 @@ impl Folded {
     /// If the head has no moves.
     pub fn score_moves(&self, facts: &[Fact], mover: Player, moves: &[Move], s: &mut Scratch, scores: &mut [f32]) {
         assert!(matches!(self.head, Head::MoveScores { .. } | Head::PolicyValue { .. }), "the head scores no moves");
-        if self.encoder.actions() == Actions::None {
-            self.move_sums(facts, mover, moves, s, scores);
-            match self.link {
-                Link::Each(_) => self.link.apply(scores),
-                Link::Softmax | Link::SoftmaxAnd(_) => softmax(scores),
-            }
-            return;
-        }
         let view = self.view(mover);
+        if self.encoder.actions() == Actions::None {
+            self.first.sum(view, facts, self.first.bias(), &mut s.sums);
+            self.pick(view, moves, s, scores);
+            return self.link_moves(scores);
+        }
         let Scratch { sums, z, y, out } = s;
         let beside = matches!(self.encoder.actions(), Actions::Beside { .. });
         if beside {
@@ -190,18 +190,28 @@ impl Folded {
             Link::Each(act) => act.rises(),
             Link::Softmax | Link::SoftmaxAnd(_) => true,
         };
-        if rising && self.encoder.actions() == Actions::None {
-            self.move_sums(facts, mover, moves, s, scores);
+        if rising && !self.by_move() {
+            let view = self.view(mover);
+            self.first.sum(view, facts, self.first.bias(), &mut s.sums);
+            self.pick(view, moves, s, scores);
         } else {
             self.score_moves(facts, mover, moves, s, scores);
         }
     }
 
-    /// The sums of the outputs that stand for these moves.
-    fn move_sums(&self, facts: &[Fact], mover: Player, moves: &[Move], s: &mut Scratch, scores: &mut [f32]) {
-        let view = self.view(mover);
+    /// [`Folded::score_moves`] for the state at the end of a line, where no move is an input.
+    pub fn score_line(&self, line: &Line, mover: Player, moves: &[Move], s: &mut Scratch, scores: &mut [f32]) {
+        debug_assert!(!self.by_move());
+        let (view, width) = (self.view(mover), self.first.width());
+        s.sums.copy_from_slice(&line.sums[view * width..][..width]);
+        self.pick(view, moves, s, scores);
+        self.link_moves(scores);
+    }
+
+    /// From the first layer's sums to those of the outputs that stand for these moves.
+    #[inline]
+    fn pick(&self, view: usize, moves: &[Move], s: &mut Scratch, scores: &mut [f32]) {
         let Scratch { sums, z, y, .. } = s;
-        self.first.sum(view, facts, self.first.bias(), sums);
         self.body.run(&self.first, sums, z, y);
         for (score, &m) in scores.iter_mut().zip(moves) {
             let o = self.seen(m, view).index();
@@ -209,10 +219,23 @@ impl Folded {
         }
     }
 
-    /// A move as the net sees it.
+    /// Sums of moves to scores.
+    fn link_moves(&self, scores: &mut [f32]) {
+        match self.link {
+            Link::Each(_) => self.link.apply(scores),
+            Link::Softmax | Link::SoftmaxAnd(_) => softmax(scores),
+        }
+    }
+
+    /// The move as the mover sees it.
     #[inline]
     fn seen(&self, m: Move, view: usize) -> Move {
         self.encoder.mirror().filter(|_| view == 1).map_or(m, |mirror| mirror.moves[m.index()])
+    }
+
+    /// Whether moves are inputs of the net, so that each is asked about by itself.
+    pub fn by_move(&self) -> bool {
+        self.encoder.actions() != Actions::None
     }
 
     /// Sums for a line of play; [`Folded::start`] fills them.

@@ -235,13 +235,47 @@ impl MlpLearner {
 
     /// One step on one example: scikit-learn's `partial_fit` of a single row.
     pub fn update(&mut self, row: Row, targets: &[f64]) {
+        self.partial_fit(row, |o| Some(targets[o]));
+    }
+
+    /// The same where only one output's target is known.
+    pub fn update_one(&mut self, row: Row, output: usize, target: f64) {
+        self.partial_fit(row, |o| (o == output).then_some(target));
+    }
+
+    fn partial_fit(&mut self, row: Row, target: impl Fn(usize) -> Option<f64>) {
         let mut parts = std::mem::take(&mut self.parts);
         parts.resize_with(parts.len().max(1), Part::default);
         let part = &mut parts[0];
         part.shape(self.params.len(), &self.sizes);
-        self.example(row, |o| Some(targets[o]), part);
+        self.example(row, target, part);
         self.follow(part, 1);
         self.parts = parts;
+    }
+
+    /// The outputs for one row, in room that is kept for the next.
+    pub fn outputs(&mut self, row: Row) -> &[f64] {
+        let mut parts = std::mem::take(&mut self.parts);
+        parts.resize_with(parts.len().max(1), Part::default);
+        parts[0].shape(self.params.len(), &self.sizes);
+        self.forward(row, &mut parts[0]);
+        self.parts = parts;
+        self.parts[0].y.last().expect("outputs")
+    }
+
+    /// Weights and what the optimiser remembers: enough to go on with [`MlpLearner::update`].
+    pub fn numbers(&self) -> Vec<f64> {
+        [&self.params[..], &self.memory.numbers()].concat()
+    }
+
+    /// Remembers what [`MlpLearner::numbers`] gave for the same settings; `false` if these are not as many.
+    pub fn restore(&mut self, numbers: &[f64]) -> bool {
+        let Some((params, memory)) = numbers.split_at_checked(self.params.len()) else { return false };
+        let fits = self.memory.restore(memory);
+        if fits {
+            self.params.copy_from_slice(params);
+        }
+        fits
     }
 
     /// The outputs for one row.

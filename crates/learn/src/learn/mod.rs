@@ -1,5 +1,6 @@
 //! Learners: from examples to nets.
 
+pub(crate) mod action;
 pub(crate) mod cascade;
 pub(crate) mod mlp;
 pub(crate) mod online;

@@ -20,6 +20,10 @@ pub trait Regressor: Send {
     fn update(&mut self, row: Row, target: f64);
     /// The net as learned, for play.
     fn net(&self) -> Net;
+    /// All that it remembers, from which [`Regressor::restore`] goes on as if nothing had happened.
+    fn numbers(&self) -> Vec<f64>;
+    /// Remembers what [`Regressor::numbers`] gave for the same settings; `false` if these are not as many.
+    fn restore(&mut self, numbers: &[f64]) -> bool;
 }
 
 /// The settings of [`LinearSgd`].
@@ -90,6 +94,20 @@ impl Regressor for LinearSgd {
     fn net(&self) -> Net {
         linear(&self.weights(), self.bias)
     }
+
+    fn numbers(&self) -> Vec<f64> {
+        [&self.weights[..], &[self.scale, self.bias, self.t as f64]].concat()
+    }
+
+    fn restore(&mut self, numbers: &[f64]) -> bool {
+        let Some((weights, &[scale, bias, t])) = numbers.split_last_chunk() else { return false };
+        let fits = weights.len() == self.weights.len();
+        if fits {
+            self.weights.copy_from_slice(weights);
+            (self.scale, self.bias, self.t) = (scale, bias, t as u64);
+        }
+        fits
+    }
 }
 
 /// t^power; the usual quarter power by two square roots.
@@ -159,6 +177,20 @@ impl Regressor for PassiveAggressive {
     fn net(&self) -> Net {
         linear(&self.weights, self.bias)
     }
+
+    fn numbers(&self) -> Vec<f64> {
+        [&self.weights[..], &[self.bias]].concat()
+    }
+
+    fn restore(&mut self, numbers: &[f64]) -> bool {
+        let Some((&bias, weights)) = numbers.split_last() else { return false };
+        let fits = weights.len() == self.weights.len();
+        if fits {
+            self.weights.copy_from_slice(weights);
+            self.bias = bias;
+        }
+        fits
+    }
 }
 
 /// # Panics
@@ -174,6 +206,14 @@ impl Regressor for MlpLearner {
 
     fn net(&self) -> Net {
         MlpLearner::net(self)
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        MlpLearner::numbers(self)
+    }
+
+    fn restore(&mut self, numbers: &[f64]) -> bool {
+        MlpLearner::restore(self, numbers)
     }
 }
 

@@ -57,6 +57,9 @@ pub enum RunError {
     /// Something that was learned from cannot be learned from.
     #[error("{0}")]
     Learning(String),
+    /// Whoever watched called it off.
+    #[error("called off before it was finished; go on with `ludex learn --run .. --resume`")]
+    Stopped,
 }
 
 impl From<ludex_learn::Error> for RunError {
@@ -75,6 +78,10 @@ pub trait Watch: Sync {
     fn end(&self) {}
     /// Something people should read: a damaged part, an intermediate result.
     fn note(&self, _line: &str) {}
+    /// Whether the run is to end soon, as if it had been killed: what is finished is kept.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Nobody wants to know.
@@ -222,18 +229,35 @@ pub fn entries(dir: &Path) -> Result<Vec<Entry>, RunError> {
     Ok(parse(&text).0.into_values().collect())
 }
 
-/// The model that a run ended with.
+/// The model that a run ended with; of several, that of the first role.
 pub fn last_model(dir: &Path) -> Result<PathBuf, RunError> {
+    last_models(dir).map(|mut models| models.swap_remove(0))
+}
+
+/// The models that a run ended with, one for each role where roles have their own; those it had when it was called off, if it
+/// did not end yet.
+pub fn last_models(dir: &Path) -> Result<Vec<PathBuf>, RunError> {
     config(dir)?;
     let path = dir.join(MANIFEST);
     let text = fs::read_to_string(&path).map_err(|e| RunError::File(path, e))?;
     // Every agent of a contest asks: only lines that may be the one are read.
-    let lines = text.lines().rev().filter(|l| l.contains("model/final"));
-    let entry = lines.filter_map(|l| serde_json::from_str::<Entry>(l).ok()).find(|e| e.part == "model/final");
-    match entry {
-        Some(e) => Ok(dir.join(e.file)),
-        None => Err(RunError::Learning("this run has no model yet; go on with `ludex learn --run .. --resume`".into())),
-    }
+    let lines: Vec<&str> =
+        text.lines().rev().filter(|l| l.contains("model/final") || l.contains("model/stopped")).collect();
+    let find = |part: &str| {
+        let entries = lines.iter().filter_map(|l| serde_json::from_str::<Entry>(l).ok());
+        entries.into_iter().find(|e| e.part == part).map(|e| dir.join(e.file))
+    };
+    let all =
+        |name: &str| (0..).map_while(|role| find(&format!("model/{}", role_model(name, role)))).collect::<Vec<_>>();
+    let models = [all("final"), all("stopped")].into_iter().find(|m| !m.is_empty());
+    models.ok_or_else(|| {
+        RunError::Learning("this run has no model yet; go on with `ludex learn --run .. --resume`".into())
+    })
+}
+
+/// What a model is called that belongs to one role.
+pub fn role_model(name: &str, role: usize) -> String {
+    if role == 0 { name.into() } else { format!("{name}-{role}") }
 }
 
 /// Begins a run with finished stages of another, which must be made from the same options: the files are copied and committed
@@ -414,6 +438,7 @@ impl<'w> Run<'w> {
                 let (sender, next, todo, work, stop) = (sender.clone(), &next, &todo, &work, &stop);
                 scope.spawn(move || {
                     while !stop.load(Ordering::Relaxed)
+                        && !self.watch.stopped()
                         && let Some(&i) = todo.get(next.fetch_add(1, Ordering::Relaxed))
                     {
                         let made = work(i);
@@ -434,7 +459,7 @@ impl<'w> Run<'w> {
             Ok::<(), RunError>(())
         })?;
         self.watch.end();
-        Ok(all.into_iter().map(|part| part.expect("made or kept")).collect())
+        all.into_iter().collect::<Option<_>>().ok_or(RunError::Stopped)
     }
 
     /// Whether an audit makes this single part again.
@@ -544,10 +569,12 @@ impl<'w> Run<'w> {
                 failed.get_or_insert(e);
                 stop.store(true, Ordering::Relaxed);
             }
+            stop.fetch_or(self.watch.stopped(), Ordering::Relaxed);
         })?;
         self.watch.end();
         match failed {
             Some(e) => Err(e.into()),
+            None if stop.into_inner() => Err(RunError::Stopped),
             None => Ok(results),
         }
     }

@@ -67,10 +67,29 @@ impl Experiment<'_> {
     /// Learns with one seed, or goes on; `label` tells apart runs with different settings.
     pub fn learn(&self, label: &str, seed: u64, own: &[String]) -> Result<Report, RunError> {
         let plan = self.plan(seed, own)?;
-        let dir = self.dir.join(format!("{label}-seed{seed}"));
+        let dir = self.run_dir(label, seed);
         self.watch.note(&format!("learning {label}, seed {seed}, in {}", dir.display()));
         let run = Run::open(&dir, &plan.to_toml(), true, self.threads, self.watch)?;
         learn(self.table, &run, &plan)
+    }
+
+    /// Where the run of this label and seed is.
+    pub fn run_dir(&self, label: &str, seed: u64) -> PathBuf {
+        self.dir.join(format!("{label}-seed{seed}"))
+    }
+
+    /// Learns with several seeds, as many at a time as there are threads; for systems that learn on one.
+    pub fn learn_all(&self, label: &str, seeds: &[u64], own: &[String]) -> Result<Vec<Report>, RunError> {
+        let one = |&seed: &u64| self.learn(label, seed, own);
+        let mut all = Vec::new();
+        for group in seeds.chunks(self.threads.max(1)) {
+            let done: Vec<Result<Report, RunError>> = std::thread::scope(|scope| {
+                let started: Vec<_> = group.iter().map(|seed| scope.spawn(move || one(seed))).collect();
+                started.into_iter().map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+            });
+            all.extend(done.into_iter().collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok(all)
     }
 
     /// Learns from the examples of a run that [`Experiment::learn`] made, with other settings of what comes after `stages`.
@@ -82,7 +101,7 @@ impl Experiment<'_> {
         own: &[String],
     ) -> Result<Report, RunError> {
         let plan = self.plan(seed, own)?;
-        let [from, to] = [from, label].map(|l| self.dir.join(format!("{l}-seed{seed}")));
+        let [from, to] = [from, label].map(|l| self.run_dir(l, seed));
         crate::store::branch(&from, &to, &plan.to_toml(), stages)?;
         self.learn(label, seed, own)
     }

@@ -4,6 +4,7 @@
 //! A [`Plan`] is a system's options for one game: the file's values, then a preset's, then what the user sets. [`learn`] carries
 //! it out inside a [`Run`].
 
+pub mod carl;
 pub mod cut;
 pub mod exhibit;
 mod measure;
@@ -15,6 +16,7 @@ pub mod uct_nn;
 pub use measure::{Anchor, Level, Measure, Strength, summary};
 pub use report::Report;
 
+use crate::spec::Spec;
 use crate::store::{Run, RunError};
 use crate::table::Table;
 use ludex_learn::{Data, Encoder, Head, Model, Net, Provenance};
@@ -37,6 +39,8 @@ pub struct System {
     pub games: &'static [&'static str],
     learn: fn(&Job<'_>) -> Result<Report, RunError>,
     reproduce: Option<Reproduction>,
+    /// The agent that a run which was called off has learned so far, where that can be used.
+    so_far: Option<fn(&Job<'_>) -> Result<Spec, RunError>>,
     check: fn(&Toml) -> Result<(), RunError>,
 }
 
@@ -49,6 +53,7 @@ pub const SYSTEMS: &[System] = &[
         games: &["othello", "morris"],
         learn: uct_ccnn::learn,
         reproduce: Some(uct_ccnn::reproduce),
+        so_far: None,
         check: check::<uct_ccnn::Config>,
     },
     System {
@@ -58,6 +63,7 @@ pub const SYSTEMS: &[System] = &[
         games: &["dots"],
         learn: cut::learn,
         reproduce: Some(cut::reproduce),
+        so_far: None,
         check: check::<cut::Config>,
     },
     System {
@@ -67,6 +73,7 @@ pub const SYSTEMS: &[System] = &[
         games: &["connect4", "othello"],
         learn: nhb::learn,
         reproduce: Some(nhb::reproduce),
+        so_far: None,
         check: check::<nhb::Config>,
     },
     System {
@@ -76,9 +83,32 @@ pub const SYSTEMS: &[System] = &[
         games: &["gomoku:5x5x5", "gomoku:5x5x4", "gomoku:9x9x5"],
         learn: uct_nn::learn,
         reproduce: Some(uct_nn::reproduce),
+        so_far: None,
         check: check::<uct_nn::Config>,
     },
+    System {
+        name: "carl-playout",
+        about: "SARSA learns what moves are worth, and playouts draw moves by it",
+        file: include_str!("../../../../systems/carl-playout.toml"),
+        games: CARL_GAMES,
+        learn: carl::learn,
+        reproduce: Some(carl::reproduce),
+        so_far: Some(carl::so_far),
+        check: check::<carl::Config>,
+    },
+    System {
+        name: "carl-selection",
+        about: "SARSA learns what moves are worth, and selection begins with it",
+        file: include_str!("../../../../systems/carl-selection.toml"),
+        games: CARL_GAMES,
+        learn: carl::learn,
+        reproduce: Some(carl::reproduce),
+        so_far: Some(carl::so_far),
+        check: check::<carl::Config>,
+    },
 ];
+
+const CARL_GAMES: &[&str] = &["connect4", "breakthrough", "checkers"];
 
 /// The presets, from the shortest to the longest.
 pub const PRESETS: [&str; 5] = ["tick", "smoke", "quick", "hour", "paper"];
@@ -147,9 +177,13 @@ fn check<T: DeserializeOwned>(options: &Toml) -> Result<(), RunError> {
     read::<T>(options).map(|_| ())
 }
 
-/// The system of this name.
+/// The system of this name; for `carl`, both ways to use what it learns, the first.
 pub fn system(name: &str) -> Result<&'static System, RunError> {
-    SYSTEMS.iter().find(|s| s.name == name).ok_or_else(|| {
+    let found = SYSTEMS.iter().find(|s| s.name == name).or_else(|| match name {
+        "carl" => SYSTEMS.iter().find(|s| s.name == "carl-playout"),
+        _ => None,
+    });
+    found.ok_or_else(|| {
         let names: Vec<&str> = SYSTEMS.iter().map(|s| s.name).collect();
         let hint = match names.iter().find(|n| crate::spec::near(n, name)) {
             Some(like) => format!("did you mean {like}?"),
@@ -230,6 +264,18 @@ impl Plan {
 /// Carries out a plan, or what is missing of it.
 pub fn learn(table: &dyn Table, run: &Run<'_>, plan: &Plan) -> Result<Report, RunError> {
     (system(&plan.system)?.learn)(&Job { table, run, plan })
+}
+
+/// What a plan that was called off has learned so far, if its system can use that.
+pub fn so_far(table: &dyn Table, run: &Run<'_>, plan: &Plan) -> Option<Spec> {
+    system(&plan.system).ok()?.so_far?(&Job { table, run, plan }).ok()
+}
+
+impl System {
+    /// Whether what it has learned so far can be used at any time.
+    pub fn anytime(&self) -> bool {
+        self.so_far.is_some()
+    }
 }
 
 #[cfg(test)]

@@ -14,23 +14,29 @@
 
 mod amaf;
 mod backup;
+mod blend;
 mod cut;
 mod expand;
+mod guide;
 mod playout;
 mod prior;
 mod rank;
 mod select;
 mod solver;
+mod timed;
 mod tree;
 
 pub use amaf::Amaf;
 pub use backup::{Backup, Mean, UniqueCounter};
+pub use blend::{Advised, Blend, First};
 pub use cut::{Ask, Call, Chances, CutPlayout, Cuts, Outlook};
 pub use expand::{AllChildren, At, Expand, Next, OneChild, Step, When};
+pub use guide::{Advice, GuidedPlayout, Law};
 pub use playout::{Decisive, Mast, Playout, Run, Uniform, Valued};
 pub use prior::{From, Informed, PriorBonus, PriorMean};
 pub use rank::{Depth, Keep, Ranked, Ranking};
 pub use select::{Descent, Form, Grave, Reward, Select, Ucb1, Ucb1Abs, Ucb1Tuned};
+pub use timed::{Timed, timed};
 pub use tree::{Chance, Node, NodeId, ROOT, Tree};
 
 use crate::Clock;

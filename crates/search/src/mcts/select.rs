@@ -75,13 +75,23 @@ pub(super) fn best(
     rng: &mut Rng,
     mut score: impl FnMut(usize, NodeId) -> f32,
 ) -> usize {
+    highest_of(
+        children.iter().enumerate().map(|(i, &c)| {
+            let node = tree.node(c);
+            match node.proven() && tree.total(c, p) <= -(node.visits() as f64) {
+                true => f32::MIN,
+                false => score(i, c),
+            }
+        }),
+        rng,
+    )
+}
+
+/// The index of the highest score; among equals a random one.
+#[inline]
+pub(super) fn highest_of(scores: impl Iterator<Item = f32>, rng: &mut Rng) -> usize {
     let (mut top, mut found, mut equals) = (f32::NEG_INFINITY, 0, 0);
-    for (i, &c) in children.iter().enumerate() {
-        let node = tree.node(c);
-        let score = match node.proven() && tree.total(c, p) <= -(node.visits() as f64) {
-            true => f32::MIN,
-            false => score(i, c),
-        };
+    for (i, score) in scores.enumerate() {
         if score > top {
             (top, found, equals) = (score, i, 1);
         } else if score == top {

@@ -410,12 +410,12 @@ mod tests {
             "regressor = 'mlp'\ninputs = 'beside'\nroles = 'own'\nscale = 1.0\nhidden = [20, 20]",
             "regressor = 'mlp'\ninputs = 'state'\nroles = 'mirrored'\nscale = 1.0\nhidden = [20, 20]",
         ] {
-            let (_, mut sarsa) = trained(&format!("{text}\nepsilon = 0.5\nlambda = 0.0"), 7, 4000);
-            // Who leaves a multiple of four wins: from 7 take 3, from 6 take 2, from 5 take 1.
-            for left in 5..8u32 {
-                let best =
-                    (1..=3).max_by(|&a, &b| q(&mut sarsa, 0, left, a, 7).total_cmp(&q(&mut sarsa, 0, left, b, 7)));
-                assert_eq!(best, Some(left - 4), "{text}: {left}");
+            // Who leaves a multiple of four wins: of 5, 6 and 7 the first player takes 1, 2 and 3.
+            for heap in 5..8 {
+                let (_, mut sarsa) = trained(&format!("{text}\nepsilon = 0.5\nlambda = 0.0"), heap, 4000);
+                let value = |taken: u32, sarsa: &mut Sarsa| q(sarsa, 0, heap, taken, heap);
+                let best = (1..=3).max_by(|&a, &b| value(a, &mut sarsa).total_cmp(&value(b, &mut sarsa)));
+                assert_eq!(best, Some(heap - 4), "{text}: {heap}");
             }
         }
     }

@@ -45,7 +45,7 @@ const MOST: usize = 1 << 23;
 
 enum Core {
     Linear(Box<dyn Regressor>),
-    Deep(MlpLearner),
+    Deep(Box<MlpLearner>),
 }
 
 /// Values of moves while they are learned.
@@ -71,8 +71,12 @@ impl ActionValues {
             return Err(Error::Config(format!("{facts} facts and {moves} moves have too many pairs: use beside")));
         }
         let core = match (method, inputs) {
-            (Method::Mlp(config), Inputs::Beside) => Core::Deep(MlpLearner::new(config.clone(), width, 1, seed)?),
-            (Method::Mlp(config), Inputs::State) => Core::Deep(MlpLearner::new(config.clone(), width, moves, seed)?),
+            (Method::Mlp(config), Inputs::Beside) => {
+                Core::Deep(Box::new(MlpLearner::new(config.clone(), width, 1, seed)?))
+            }
+            (Method::Mlp(config), Inputs::State) => {
+                Core::Deep(Box::new(MlpLearner::new(config.clone(), width, moves, seed)?))
+            }
             (Method::Mlp(_), _) => {
                 return Err(Error::Config("a multilayer perceptron takes the inputs beside or state".into()));
             }

@@ -114,7 +114,7 @@ fn exp2(x: f32) -> f32 {
     let x = if x > -126.0 { x } else { -126.0 };
     let shifted = x + MAGIC;
     let f = x - (shifted - MAGIC);
-    let mantissa = 1.0 + f * (0.693_147_2 + f * (0.240_226_5 + f * (0.055_504_1 + f * 0.009_618_1)));
+    let mantissa = 1.0 + f * (std::f32::consts::LN_2 + f * (0.240_226_5 + f * (0.055_504_1 + f * 0.009_618_1)));
     f32::from_bits(shifted.to_bits().wrapping_add(127) << 23) * mantissa
 }
 

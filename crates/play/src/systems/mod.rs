@@ -27,6 +27,9 @@ use toml::{Table as Toml, Value};
 /// Carries out a paper's experiments on one game.
 type Reproduction = fn(&exhibit::Experiment<'_>) -> Result<Vec<exhibit::Exhibit>, RunError>;
 
+/// The agent with what a run has learned so far.
+type SoFar = fn(&Job<'_>) -> Result<Spec, RunError>;
+
 /// A way from rules to players.
 pub struct System {
     /// What to type.
@@ -40,7 +43,7 @@ pub struct System {
     learn: fn(&Job<'_>) -> Result<Report, RunError>,
     reproduce: Option<Reproduction>,
     /// The agent that a run which was called off has learned so far, where that can be used.
-    so_far: Option<fn(&Job<'_>) -> Result<Spec, RunError>>,
+    so_far: Option<SoFar>,
     check: fn(&Toml) -> Result<(), RunError>,
 }
 

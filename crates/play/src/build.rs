@@ -70,7 +70,11 @@ const PHASES: &[Opt] = &[
     opt("playout", "uniform", "uniform | mast | decisive | valued | cut | guided"),
     opt("backup", "mean", "mean: a counter for each player; unique: one for all (wrong, for comparison)"),
     opt("final", "robust", "robust: most visits; max: highest mean; secure: highest lower bound"),
-    opt("solver", "off", "off | ends: finished games are not explored; on: proven wins and losses are carried up"),
+    opt(
+        "solver",
+        "off",
+        "off | ends: finished games are not explored; on: proven wins and losses are carried up; shared: and found again by position",
+    ),
     opt("reuse", "off", "off | on: keep the tree below the moves played"),
     opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
 ];
@@ -104,7 +108,7 @@ const NEURAL: &[Opt] = &[
     opt("playout", "uniform", "uniform | mast | decisive | valued | cut | guided"),
     opt("backup", "mean", "mean | unique"),
     opt("final", "robust", "robust: most visits; max: highest mean; secure: highest lower bound"),
-    opt("solver", "off", "off | ends | on"),
+    opt("solver", "off", "off | ends | on | shared"),
     opt("reuse", "off", "off | on: keep the tree below the moves played"),
     opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
 ];
@@ -129,7 +133,7 @@ const RANKED: &[Opt] = &[
     opt("playout", "uniform", "uniform | mast | decisive"),
     opt("backup", "mean", "mean | unique"),
     opt("final", "max", "robust: most visits; max: highest mean; secure: highest lower bound"),
-    opt("solver", "off", "off | ends | on"),
+    opt("solver", "off", "off | ends | on | shared"),
     opt("reuse", "off", "off | on: keep the tree below the moves played"),
     opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
 ];
@@ -646,7 +650,10 @@ fn assemble<G: Game>(
     ];
     let options = Options {
         final_move: r.choice("final", &rules)?,
-        solver: r.choice("solver", &[("off", Solver::Off), ("ends", Solver::Ends), ("on", Solver::Full)])?,
+        solver: r.choice(
+            "solver",
+            &[("off", Solver::Off), ("ends", Solver::Ends), ("on", Solver::Full), ("shared", Solver::Shared)],
+        )?,
         reuse: r.flag("reuse")?,
         capacity: r.set("nodes", 1usize, 1 << 31)?,
     };

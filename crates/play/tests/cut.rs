@@ -59,8 +59,24 @@ fn the_papers_codes_have_85_inputs_and_other_games_have_none() {
 }
 
 #[test]
+fn many_examples_can_be_learned_in_small_batches() {
+    let dir = folder("adam");
+    let report = tick("dots:3x3", &dir, &["train.optimiser=adam", "train.batch=16", "measure.games=0"]);
+    assert!(report.figures["metrics"]["train_mse"].as_f64().unwrap() < 0.34);
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
 fn a_run_that_was_killed_goes_on_to_the_same_bytes() {
-    let settings = ["train.epochs=25", "train.patience=25", "measure.games=0"];
+    let settings = [
+        "train.epochs=25",
+        "train.patience=25",
+        "measure.games=0",
+        "generate.opening_uses=2",
+        "generate.rounds=1",
+        "generate.again_matches=6",
+        "generate.again_sims=8",
+    ];
     let hashes = |dir: &Path| entries(dir).unwrap().into_iter().map(|e| (e.part, e.sha256)).collect::<Vec<_>>();
     let (whole, cut) = (folder("whole"), folder("killed"));
     tick("dots:3x3", &whole, &settings);

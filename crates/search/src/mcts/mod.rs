@@ -40,6 +40,7 @@ pub use timed::{Timed, timed};
 pub use tree::{Chance, Node, NodeId, ROOT, Tree};
 
 use crate::Clock;
+use solver::Proofs;
 use std::collections::HashMap;
 
 use ludex_core::{Choice, Game, Limit, Move, Payoffs, Player, Rng, RootMove, Search};
@@ -70,6 +71,8 @@ pub enum Solver {
     Ends,
     /// Proven wins and losses are carried up (MCTS-Solver, Winands et al. 2008).
     Full,
+    /// The same, and a proof counts wherever the position comes up again by another order of moves.
+    Shared,
 }
 
 /// What is not a phase.
@@ -107,6 +110,9 @@ pub struct Mcts<G: Game> {
     views: HashMap<(NodeId, u64), NodeId>,
     trace: Vec<(Player, Move)>,
     traced: bool,
+    /// Values proven in this match by position, if they are shared, and the keys of the path's positions.
+    proofs: Option<Proofs>,
+    keys: Vec<u64>,
     /// Where the last search began, and the moves played since: what lies below them may be used again.
     root: Option<G::State>,
     played: Vec<Move>,
@@ -147,6 +153,8 @@ impl<G: Game> Mcts<G> {
             shared: Vec::new(),
             views: HashMap::new(),
             trace: Vec::new(),
+            proofs: (options.solver == Solver::Shared).then(Proofs::default),
+            keys: Vec::new(),
             root: None,
             played: Vec::new(),
             ply: 0,
@@ -175,6 +183,8 @@ impl<G: Game> Mcts<G> {
         self.path.push(ROOT);
         self.shared.clear();
         self.trace.clear();
+        self.keys.clear();
+        self.keys.extend(self.proofs.as_ref().map(|_| Proofs::key(game, root)));
         let payoffs = self.descend(game, &mut s, clock, rng)?;
         self.backup.backup(&mut self.tree, &self.path, &payoffs);
         if !self.shared.is_empty() {
@@ -189,7 +199,12 @@ impl<G: Game> Mcts<G> {
         match self.options.solver {
             Solver::Off => {}
             Solver::Ends => solver::settle_end(&mut self.tree, &self.path, &payoffs),
-            Solver::Full => solver::settle(&mut self.tree, &self.path, &payoffs),
+            Solver::Full | Solver::Shared => {
+                let from = solver::settle(&mut self.tree, &self.path, &payoffs);
+                if let Some(proofs) = &mut self.proofs {
+                    proofs.note(&self.tree, &self.path[from..], &self.keys[from..]);
+                }
+            }
         }
         Some(())
     }
@@ -231,6 +246,9 @@ impl<G: Game> Mcts<G> {
             };
             let child = if view == at { child } else { self.own_child(game, s, at, view, child) };
             at = self.enter(game, s, at, child);
+            if let Some(value) = self.recall(game, s, at) {
+                return Some(value);
+            }
             if step != Step::Descend && !self.tree.node(at).over() {
                 return self.play_out(game, s, clock, rng);
             }
@@ -272,6 +290,17 @@ impl<G: Game> Mcts<G> {
         }
         self.path.push(child);
         child
+    }
+
+    /// The value of a new node whose position has been proven elsewhere.
+    #[inline]
+    fn recall(&mut self, game: &G, s: &G::State, at: NodeId) -> Option<Payoffs> {
+        let proofs = self.proofs.as_ref()?;
+        let key = Proofs::key(game, s);
+        self.keys.push(key);
+        let value = proofs.get(key).filter(|_| self.tree.node(at).visits() == 0)?;
+        self.tree.prove(at, &value);
+        Some(value)
     }
 
     #[inline]
@@ -415,6 +444,7 @@ impl<G: Game> Search<G> for Mcts<G> {
     fn reset(&mut self) {
         self.tree.clear();
         self.views.clear();
+        self.proofs.iter_mut().for_each(Proofs::clear);
         self.root = None;
         self.played.clear();
         self.ply = 0;

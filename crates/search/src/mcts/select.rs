@@ -9,6 +9,7 @@
 use super::amaf::Amaf;
 use super::tree::{Chance, LANES, NodeId, Tree};
 use ludex_core::{Player, Rng};
+use std::sync::LazyLock;
 
 /// How the exploration constant is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -308,12 +309,15 @@ impl Select for Grave {
 }
 
 /// Natural logarithms of small numbers and their square roots, which selection asks for all the time.
+/// All searches share them: self-play builds searches by the hundred thousand.
 #[derive(Clone, Debug)]
-pub(super) struct Logs(Vec<f32>);
+pub(super) struct Logs(&'static [f32]);
 
 impl Default for Logs {
     fn default() -> Self {
-        Logs((0..1 << 14).map(|n: u32| (n.max(1) as f64).ln().sqrt() as f32).collect())
+        static ROOTS: LazyLock<Vec<f32>> =
+            LazyLock::new(|| (0..1 << 14).map(|n: u32| (n.max(1) as f64).ln().sqrt() as f32).collect());
+        Logs(&ROOTS)
     }
 }
 

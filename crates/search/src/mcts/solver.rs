@@ -2,9 +2,56 @@
 //!
 //! A node is proven if the game is over there; if one child is proven to give its chooser the most there is to get; or if
 //! all moves are tried and all children proven, and then it is worth what the chooser's best child is worth.
+//!
+//! [`Proofs`] finds a proven value again where another order of moves leads to the same position.
 
 use super::tree::{NodeId, Tree};
-use ludex_core::Payoffs;
+use ludex_core::{Game, Payoffs};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Proven values by position, history included. What is proven stays so: they are kept for the whole match.
+#[derive(Default)]
+pub(crate) struct Proofs(HashMap<u64, Payoffs, BuildHasherDefault<Plain>>);
+
+impl Proofs {
+    pub fn key<G: Game>(game: &G, s: &G::State) -> u64 {
+        game.key(s) ^ game.history_key(s)
+    }
+
+    pub fn get(&self, key: u64) -> Option<Payoffs> {
+        self.0.get(&key).copied()
+    }
+
+    /// Notes nodes that have been proven; of more positions than a tree may have nodes, none.
+    pub fn note(&mut self, tree: &Tree, nodes: &[NodeId], keys: &[u64]) {
+        if self.0.len() < tree.capacity() {
+            self.0.extend(keys.iter().zip(nodes).map(|(&key, &n)| (key, tree.means(n))));
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Keys are hashes already.
+#[derive(Default)]
+struct Plain(u64);
+
+impl Hasher for Plain {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are whole numbers")
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key;
+    }
+}
 
 /// After a simulation along `path`: if it ended where the game is over, that value is certain.
 pub(crate) fn settle_end(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
@@ -13,12 +60,13 @@ pub(crate) fn settle_end(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
     }
 }
 
-/// After a simulation along `path` that ended with `payoffs`: proves what can be proven, from the leaf up.
-pub(crate) fn settle(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
+/// After a simulation along `path` that ended with `payoffs`: proves what can be proven, from the leaf up. Gives the place from
+/// which on the path is proven.
+pub(crate) fn settle(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) -> usize {
     for (i, &n) in path.iter().enumerate().rev() {
         let node = tree.node(n);
         if node.hidden() {
-            return; // its mover cannot choose by what it must not see
+            return i + 1; // its mover cannot choose by what it must not see
         }
         if node.proven() {
             continue;
@@ -30,9 +78,10 @@ pub(crate) fn settle(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
         };
         match value {
             Some(value) => tree.prove(n, &value),
-            None => return,
+            None => return i + 1,
         }
     }
+    0
 }
 
 /// The value of a node as far as its children prove it.

@@ -256,6 +256,11 @@ impl Tree {
             + 4 * self.priors.len()
     }
 
+    /// The most nodes there may be.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     /// Whether the tree has stopped to grow.
     #[inline]
     pub fn full(&self) -> bool {

@@ -172,14 +172,17 @@ impl Bouts {
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     }
 
-    /// Regret per decision of each pair of games.
-    pub fn regrets(&self, unit: usize) -> Vec<f64> {
+    /// What each pair of games says about the regret per decision: their mean is that of all decisions, for a pair with more
+    /// of them weighs more (the linearised ratio).
+    fn regrets(&self, unit: usize) -> Vec<f64> {
         let of = |pair: &[Bout; 2]| {
-            let known: Vec<f64> =
-                pair.iter().flat_map(|b| &b.ours).filter_map(|d| Some(d.regret?[unit] as f64)).collect();
-            known.iter().sum::<f64>() / known.len().max(1) as f64
+            let known = pair.iter().flat_map(|b| &b.ours).filter_map(|d| Some(d.regret?[unit] as f64));
+            known.fold((0.0, 0.0), |(sum, n), r| (sum + r, n + 1.0))
         };
-        self.0.iter().map(of).collect()
+        let pairs: Vec<(f64, f64)> = self.0.iter().map(of).collect();
+        let (sum, n) = pairs.iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let (ratio, usual) = (sum / f64::max(n, 1.0), f64::max(n, 1.0) / pairs.len().max(1) as f64);
+        pairs.iter().map(|(sum, n)| ratio + (sum - ratio * n) / usual).collect()
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! A match begins with an opening of random length by a weak player that ends with a few random moves, so that the net sees
 //! states that good players avoid but playouts reach; from there on every state is an example, labelled with the match's result. A multilayer perceptron with
-//! three outputs (win, draw, loss) learns them by Rprop, split by match.
+//! three outputs (win, draw, loss) learns them, split by match. Later rounds are played by the search with the net of the round
+//! before, whose results are nearer to best play, and a new net learns from them.
 //!
 //! Rows of self-play are parts of the run, and the learner saves itself after every few epochs, so that a run that was
 //! killed goes on to the same bytes.
@@ -21,7 +22,7 @@ use crate::selfplay::{SelfPlay, random_length};
 use crate::spec::Spec;
 use crate::store::{Examples, Json, Run, RunError};
 use crate::table::{Position, Table};
-use ludex_core::{GameInfo, Limit, Payoffs, Rng};
+use ludex_core::{GameInfo, Limit, Move, Payoffs, Rng};
 use ludex_learn::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -56,7 +57,19 @@ pub struct Generate {
     pub opening: Spec,
     pub opening_share: [f64; 2],
     pub opening_random: u32,
+    pub opening_uses: usize,
     pub batch: usize,
+    pub rounds: usize,
+    pub again: Spec,
+    pub again_matches: usize,
+    pub again_sims: u64,
+}
+
+impl Generate {
+    /// What the net of a round is called: the last one is what the run is for.
+    fn net(&self, round: usize) -> String {
+        if round == self.rounds { "final".into() } else { format!("round-{round}") }
+    }
 }
 
 /// The net.
@@ -72,13 +85,27 @@ pub struct Train {
     pub act: Act,
     pub output: Output3,
     pub loss: Loss,
+    pub optimiser: Descent,
     pub rprop: RpropKind,
+    pub batch: usize,
+    pub rate: f64,
+    pub last_rate: f64,
     pub l2: f64,
     pub epochs: u32,
     pub patience: u32,
     pub selection: f64,
     pub test: f64,
     pub most: usize,
+}
+
+/// How weights follow the gradient.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Descent {
+    /// Resilient propagation on all examples at once, as in the paper.
+    Rprop,
+    /// Adaptive moments on small batches: far fewer passes over many examples.
+    Adam,
 }
 
 /// What the net sees.
@@ -105,9 +132,11 @@ pub enum Output3 {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Play {
-    /// The search with the cut playout; `playout.model=` is added.
+    /// The search with the cut playout that is handed over; `playout.model=` is added.
     pub agent: Spec,
-    /// The same search without the net.
+    /// The same as the paper has it.
+    pub literal: Spec,
+    /// The paper's search without the net.
     pub plain: Spec,
 }
 
@@ -124,6 +153,7 @@ pub struct Tables {
     pub compare: u64,
     pub sweep: Vec<f64>,
     pub sweep_sims: u64,
+    pub sweep_games: usize,
     pub empty_games: usize,
     pub empty_sims: u64,
     pub accuracy_playouts: usize,
@@ -147,49 +177,81 @@ fn encoder(info: &GameInfo, t: &Train) -> Result<Encoder, RunError> {
     }
 }
 
-/// A position after an opening of random length, its last moves random ones, in which the game is not over.
+/// A position after an opening of random length by a weak player, in which the game is not over.
 fn opening(table: &dyn Table, g: &Generate, length: f64, seed: u64) -> Box<dyn Position> {
-    let mut rng = Rng::stream(seed, 0);
     let mut position = table.start();
     let [least, most] = g.opening_share;
-    let plies = ((least + rng.unit() * (most - least).max(0.0)) * length) as u32;
-    let random = rng.below(g.opening_random.min(plies) + 1);
+    let plies = ((least + Rng::stream(seed, 0).unit() * (most - least).max(0.0)) * length) as u32;
     let mut weak = table.agent(&g.opening, Rng::derive(seed, 1)).expect("the agent has been checked");
     weak.start(&*position);
-    for ply in 0..plies {
-        let m = match ply < plies - random {
-            true => weak.choose(&Limit::default()).mv,
-            false => *rng.pick(&position.legal()).expect("the game is not over"),
-        };
-        let mut next = position.clone();
-        if next.play(m).is_err() || next.outcome().is_some() {
+    for _ in 0..plies {
+        let m = weak.choose(&Limit::default()).mv;
+        if !goes_on(&mut position, m) {
             break;
         }
         weak.observe(m);
-        position = next;
     }
     position
 }
 
-/// Plays the matches that are missing, and gives the states of all.
-fn generate(table: &dyn Table, run: &Run<'_>, g: &Generate, seed: u64) -> Result<(Vec<Examples>, Spec), RunError> {
-    let sims = match g.sims {
-        0 => simulations(table, g.work, g.matches, g.least_sims, g.most_sims),
+/// Plays random moves, so many at most, as long as the game is not over.
+fn astray(mut position: Box<dyn Position>, most: u32, rng: &mut Rng) -> Box<dyn Position> {
+    for _ in 0..rng.below(most + 1) {
+        let m = *rng.pick(&position.legal()).expect("the game is not over");
+        if !goes_on(&mut position, m) {
+            break;
+        }
+    }
+    position
+}
+
+/// Plays a move unless it ends the game.
+fn goes_on(position: &mut Box<dyn Position>, m: Move) -> bool {
+    let mut next = position.clone();
+    let goes_on = next.play(m).is_ok() && next.outcome().is_none();
+    if goes_on {
+        *position = next;
+    }
+    goes_on
+}
+
+/// Plays the matches of a round that are missing, and gives the states of all: plain UCT in round 0, later the search with the
+/// net of the round before, which must be there.
+fn generate(
+    table: &dyn Table,
+    run: &Run<'_>,
+    g: &Generate,
+    round: usize,
+    seed: u64,
+) -> Result<(Vec<Examples>, Spec), RunError> {
+    let before = round.checked_sub(1).and_then(|r| run.model_path(&g.net(r)));
+    let (stage, mut agent, matches, sims) = match &before {
+        None => ("generate".to_string(), g.agent.clone(), g.matches, g.sims),
+        Some(net) => (format!("generate-{round}"), composed(&g.again, net), g.again_matches, g.again_sims),
+    };
+    let sims = match sims {
+        0 => simulations(table, g.work, matches, g.least_sims, g.most_sims),
         n => n,
     };
-    let mut agent = g.agent.clone();
     agent.set("sims", sims);
     for spec in [&agent, &g.opening] {
         table.agent(spec, 0).map_err(|e| RunError::Config(format!("self-play: {e}")))?;
     }
     let play = SelfPlay { table, agent: &agent, children: false, states: true };
     let (batch, length) = (g.batch.max(1), random_length(table));
-    let parts = run.stage("generate", g.matches.div_ceil(batch), |part| {
+    let seed = Rng::derive(seed, 2 + 100 * round as u64);
+    let parts = run.stage(&stage, matches.div_ceil(batch), |part| {
         let mut examples = Examples::new(table.info());
-        for i in part * batch..((part + 1) * batch).min(g.matches) {
-            let seed = Rng::derive(Rng::derive(seed, 2), i as u64);
-            let start = opening(table, g, length, Rng::derive(seed, 1));
-            play.play(&*start, i as u32, Rng::derive(seed, 2), &mut examples);
+        let mut opened = (usize::MAX, table.start());
+        for i in part * batch..((part + 1) * batch).min(matches) {
+            let group = i / g.opening_uses.max(1);
+            if opened.0 != group {
+                opened = (group, opening(table, g, length, Rng::derive(Rng::derive(seed, 1), group as u64)));
+            }
+            let seed = Rng::derive(seed, i as u64);
+            let start = astray(opened.1.clone(), g.opening_random, &mut Rng::stream(seed, 1));
+            // Matches with one opening stand together when they are dealt out: they go by its number.
+            play.play(&*start, group as u32, Rng::derive(seed, 2), &mut examples);
         }
         examples
     })?;
@@ -249,6 +311,11 @@ fn lessons(parts: &[Examples], info: &GameInfo, t: &Train, encoder: &Encoder, se
 
 impl Train {
     fn mlp(&self) -> MlpConfig {
+        let rate = Rate::Exponential { from: self.rate, to: self.last_rate.min(self.rate), epochs: self.epochs };
+        let (optimiser, batch) = match self.optimiser {
+            Descent::Rprop => (Optimiser::Rprop(Rprop { kind: self.rprop, first: 0.01, ..Rprop::default() }), 0),
+            Descent::Adam => (Optimiser::Adam { rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }, self.batch.max(1)),
+        };
         MlpConfig {
             hidden: self.hidden.clone(),
             act: self.act,
@@ -257,10 +324,10 @@ impl Train {
                 Output3::Softmax => Link::Softmax,
             },
             loss: self.loss,
-            optimiser: Optimiser::Rprop(Rprop { kind: self.rprop, first: 0.01, ..Rprop::default() }),
-            batch: 0,
+            optimiser,
+            batch,
             l2: self.l2,
-            shuffle: false,
+            shuffle: batch > 0,
         }
     }
 
@@ -325,15 +392,22 @@ impl Progress {
     }
 }
 
-fn train(job: &Job<'_>, t: &Train, lessons: &Lessons, encoder: &Encoder) -> Result<(Model, Vec<Epoch>), RunError> {
-    const CURVE: &str = "curve/0000";
-    let (run, seed) = (job.run, job.plan.seed);
-    if let (Some(model), Some(Json(curve))) = (run.find_model("final")?, run.find::<Json<Vec<Epoch>>>(CURVE)?) {
+/// Learns the net of a round, or goes on.
+fn train(
+    job: &Job<'_>,
+    config: &Config,
+    round: usize,
+    lessons: &Lessons,
+    encoder: &Encoder,
+) -> Result<(Model, Vec<Epoch>), RunError> {
+    let (run, seed, t) = (job.run, job.plan.seed, &config.train);
+    let (name, saved_as, drawn) = (config.generate.net(round), format!("train-{round}"), format!("curve/{round:04}"));
+    if let (Some(model), Some(Json(curve))) = (run.find_model(&name)?, run.find::<Json<Vec<Epoch>>>(&drawn)?) {
         return Ok((model, curve));
     }
     let (data, split, config) = (&lessons.data, t.split(lessons, seed), t.mlp());
     let judged = if split.validation.is_empty() { &split.train } else { &split.validation };
-    let saved = run.checkpoint("train").and_then(|bytes| Progress::resume(&bytes, split.train.len()));
+    let saved = run.checkpoint(&saved_as).and_then(|bytes| Progress::resume(&bytes, split.train.len()));
     let mut at = match saved {
         Some(saved) if *saved.learner.config() == config => saved,
         _ => {
@@ -350,7 +424,7 @@ fn train(job: &Job<'_>, t: &Train, lessons: &Lessons, encoder: &Encoder) -> Resu
         }
         at.curve.push(Epoch { epoch, selection });
         if epoch.is_multiple_of(SAVE) {
-            run.save_checkpoint("train", &at.save())?;
+            run.save_checkpoint(&saved_as, &at.save())?;
         }
         run.watch().part();
     }
@@ -364,9 +438,9 @@ fn train(job: &Job<'_>, t: &Train, lessons: &Lessons, encoder: &Encoder) -> Resu
     let held = [("selection_mse", &split.validation), ("test_mse", &split.test)];
     metrics.extend(held.iter().filter(|h| !h.1.is_empty()).map(|h| (h.0.to_string(), at.learner.mse(data, h.1))));
     let model = job.model(encoder, Head::WinDrawLoss, at.learner.net(), data, metrics);
-    run.keep(CURVE, &Json(at.curve.clone()))?;
-    run.keep_model("final", &model)?;
-    run.drop_checkpoint("train");
+    run.keep(&drawn, &Json(at.curve.clone()))?;
+    run.keep_model(&name, &model)?;
+    run.drop_checkpoint(&saved_as);
     Ok((model, at.curve))
 }
 
@@ -375,6 +449,50 @@ fn composed(spec: &Spec, model: &std::path::Path) -> Spec {
     let mut spec = spec.clone();
     spec.set("playout.model", model.display());
     spec
+}
+
+/// What a round gave.
+struct Learned {
+    player: Spec,
+    states: usize,
+    lessons: Lessons,
+    model: Model,
+    curve: Vec<Epoch>,
+}
+
+/// Plays and learns one round, and tells of it.
+fn learn_round(
+    job: &Job<'_>,
+    config: &Config,
+    round: usize,
+    encoder: &Encoder,
+    story: &mut Vec<String>,
+) -> Result<Learned, RunError> {
+    let (parts, player) = generate(job.table, job.run, &config.generate, round, job.plan.seed)?;
+    let lessons = lessons(&parts, job.table.info(), &config.train, encoder, job.plan.seed)?;
+    if lessons.data.is_empty() {
+        return Err(RunError::Learning("nothing to learn from: no state was played".into()));
+    }
+    let states: usize = parts.iter().map(Examples::len).sum();
+    let [won, drawn, lost] = lessons.results;
+    let matches = if round == 0 { config.generate.matches } else { config.generate.again_matches };
+    story.push(format!(
+        "{matches} matches of {player}: {states} states, {} examples ({won} won, {drawn} drawn, {lost} lost)",
+        lessons.data.len()
+    ));
+    drop(parts);
+    let (model, curve) = train(job, config, round, &lessons, encoder)?;
+    let shown = |name: &str| model.provenance.metrics.get(name).map_or("-".into(), |v| format!("{v:.5}"));
+    story.push(format!(
+        "a net {}-{}-3 after {} epochs: mean squared error {} on training, {} on selection, {} on untouched test matches",
+        encoder.inputs(),
+        config.train.hidden.iter().map(usize::to_string).collect::<Vec<_>>().join("-"),
+        curve.len(),
+        shown("train_mse"),
+        shown("selection_mse"),
+        shown("test_mse")
+    ));
+    Ok(Learned { player, states, lessons, model, curve })
 }
 
 /// Carries out the pipeline.
@@ -386,31 +504,12 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
         return Err(RunError::Config(line));
     }
     let encoder = encoder(info, &config.train)?;
-    let (parts, player) = generate(table, run, &config.generate, seed)?;
-    let lessons = lessons(&parts, info, &config.train, &encoder, seed)?;
-    if lessons.data.is_empty() {
-        return Err(RunError::Learning("nothing to learn from: no state was played".into()));
+    let (mut story, mut last) = (Vec::new(), None);
+    for round in 0..=config.generate.rounds {
+        last = Some(learn_round(job, &config, round, &encoder, &mut story)?);
     }
-    let states: usize = parts.iter().map(Examples::len).sum();
-    let [won, drawn, lost] = lessons.results;
-    let matches = config.generate.matches;
-    let mut story = vec![format!(
-        "{matches} matches of {player}: {states} states, {} examples ({won} won, {drawn} drawn, {lost} lost)",
-        lessons.data.len()
-    )];
-    drop(parts);
-    let (model, curve) = train(job, &config.train, &lessons, &encoder)?;
+    let Learned { player, states, lessons, model, curve } = last.expect("there is at least one round");
     let metrics = &model.provenance.metrics;
-    let shown = |name: &str| metrics.get(name).map_or("-".into(), |v| format!("{v:.5}"));
-    story.push(format!(
-        "a net {}-{}-3 after {} epochs: mean squared error {} on training, {} on selection, {} on untouched test matches",
-        encoder.inputs(),
-        config.train.hidden.iter().map(usize::to_string).collect::<Vec<_>>().join("-"),
-        curve.len(),
-        shown("train_mse"),
-        shown("selection_mse"),
-        shown("test_mse")
-    ));
     let points = curve.iter().map(|e| (e.epoch as f64, e.selection)).collect();
     let title = format!("Learning curve, {}", info.name);
     let frame = Frame { title: &title, x: "epoch", y: "mean squared error", log_x: false };
@@ -423,7 +522,7 @@ pub fn learn(job: &Job<'_>) -> Result<Report, RunError> {
         false => config.measure.strength(run, table, &agent, Rng::derive(seed, 7))?,
     };
     let figures = json!({
-        "matches": matches, "self_play": player, "states": states, "examples": lessons.data.len(),
+        "matches": config.generate.matches, "self_play": player, "states": states, "examples": lessons.data.len(),
         "results": lessons.results, "metrics": metrics, "curve": curve, "inputs": encoder.inputs(),
     });
     job.report(Report {

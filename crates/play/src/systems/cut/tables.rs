@@ -82,16 +82,43 @@ impl Stage<'_> {
         Ok(vec![self.play(name, ours, &t.rival, &self.starts, t.games)?])
     }
 
+    /// The searches with a net: the paper's, and ours.
+    fn searches(&self) -> [(&'static str, &Spec); 2] {
+        [("literal", &self.config.play.literal), ("improved", &self.config.play.agent)]
+    }
+
+    /// Our search without its net.
+    fn bare(&self) -> Spec {
+        let mut spec = self.config.play.agent.clone();
+        spec.set("playout", "uniform");
+        spec
+    }
+
     /// A row with the nets: a match for each seed.
-    fn net(&self, name: &str, change: impl Fn(&mut Spec)) -> Result<Vec<Bouts>, RunError> {
-        let t = &self.config.tables;
-        let row = |(i, trained): (usize, &Trained)| {
-            let mut ours = composed(&self.config.play.agent, &trained.model);
-            change(&mut ours);
-            let name = format!("{name}-seed{}", self.experiment.seeds[i]);
-            self.play(&name, &ours, &t.rival, &self.starts, t.games)
+    fn net(&self, name: &str, spec: &Spec, games: usize) -> Result<Vec<Bouts>, RunError> {
+        let row = |(trained, seed): (&Trained, &u64)| {
+            let ours = composed(spec, &trained.model);
+            let name = format!("{name}-seed{seed}");
+            self.play(&name, &ours, &self.config.tables.rival, &self.starts, games)
         };
-        self.trained.iter().enumerate().map(row).collect()
+        self.trained.iter().zip(&self.experiment.seeds).map(row).collect()
+    }
+
+    /// A row of one of the searches at so many iterations.
+    fn with_net(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<Vec<Bouts>, RunError> {
+        self.net(&format!("{name}-{sims}"), &at(spec, sims), self.config.tables.games)
+    }
+
+    /// Iterations of plain UCT that take as long as one of the searches: measured once and kept, so that a resumed experiment
+    /// goes on with the same number.
+    fn equal_sims(&self, name: &str, measured: u64) -> Result<u64, RunError> {
+        let part = format!("equal-time-{name}/0000");
+        if let Some(Json(sims)) = self.arena.find::<Json<u64>>(&part)? {
+            return Ok(sims);
+        }
+        let equal = measured.div_ceil(100) * 100;
+        self.arena.keep(&part, &Json(equal))?;
+        Ok(equal)
     }
 
     /// States of the games that were not among those learned from: different ones, and all.
@@ -134,7 +161,8 @@ fn train(experiment: &Experiment<'_>) -> Result<Vec<Trained>, RunError> {
         let plan = experiment.plan(seed, &own)?;
         let dir = experiment.dir.join(format!("cut-seed{seed}"));
         let run = Run::open(&dir, &plan.to_toml(), true, experiment.threads, experiment.watch)?;
-        let (parts, _) = generate(experiment.table, &run, &options(&plan)?.generate, seed)?;
+        let g = options(&plan)?.generate;
+        let (parts, _) = generate(experiment.table, &run, &g, g.rounds, seed)?;
         let known = parts.iter().flat_map(|p| (0..p.len()).map(|i| p.key(i).to_vec())).collect();
         all.push(Trained { model: report.model, known });
     }
@@ -179,7 +207,7 @@ pub fn reproduce(experiment: &Experiment<'_>) -> Result<Vec<Exhibit>, RunError> 
 /// The strength of the rival, in words.
 fn rival_note(stage: &Stage<'_>) -> String {
     format!(
-        "rival: {}, its strength read off between trials and not yet confirmed; it stands in for QDab, which the paper played. {} games from the family \
+        "rival: {}, which stands in for QDab, whom the paper played. {} games from the family \
          of {} positions, each from both seats; the paper's system always sat second in one position",
         stage.config.tables.rival,
         stage.config.tables.games,
@@ -287,6 +315,7 @@ fn table5(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
         "Table 5",
         "with the net",
         &[
+            "search",
             "iterations",
             "paper: good predictions",
             "paper: won of 100",
@@ -303,13 +332,15 @@ fn table5(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             "not in training (unique, all)",
         ],
     );
-    for &sims in &stage.config.tables.net {
-        let rows = stage.net(&format!("net-{sims}"), |s| s.set("sims", sims))?;
+    let searches = stage.searches();
+    for (search, sims) in searches.iter().flat_map(|s| stage.config.tables.net.iter().map(move |&n| (*s, n))) {
+        let rows = stage.with_net(search, sims)?;
         let (w, (unique, total)) = (wdl(&rows), stage.unseen(&rows));
         let paper = TABLE_5.iter().find(|p| p.0 == sims);
         let quoted = |f: &dyn Fn(&Row5) -> String| paper.map_or("-".into(), f);
         let by_seed: Vec<String> = rows.iter().map(|b| format!("{:.0} %", 100.0 * b.pairs().wdl().score())).collect();
         out.row([
+            search.0.into(),
             thousands(sims),
             quoted(&|p| p.1.to_string()),
             quoted(&|p| p.2.to_string()),
@@ -329,33 +360,19 @@ fn table5(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     out.notes.push(rival_note(stage));
     let seeds: Vec<String> = stage.experiment.seeds.iter().map(u64::to_string).collect();
     out.notes.push(format!("training seeds {}; every one counts", seeds.join(", ")));
+    searches.iter().for_each(|(name, spec)| out.notes.push(format!("{name}: {spec}")));
     Ok(out)
 }
 
 /// Net and plain search at equal iterations, at equal time, and the ceiling.
 fn cost(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
-    let t = &stage.config.tables;
+    let sims = stage.config.tables.compare;
     let mut out = Exhibit::new(
         "Cost",
         "the net at equal iterations and at equal processor time",
         &["search", "iterations", "score", "payoff lost a move", "boxes lost a move", "ms a move", "us an iteration"],
     );
-    let with = stage.net(&format!("net-{}", t.compare), |s| s.set("sims", t.compare))?;
-    let without = stage.plain(&format!("plain-{}", t.compare), &at(&stage.config.play.plain, t.compare))?;
     let micros = |rows: &[Bouts]| mean(rows, |b| 1e3 * b.ms() / b.mean(|d| d.sims).max(1.0));
-    let ratio = micros(&with) / micros(&without).max(1e-9);
-    // Measured once and kept, so that a resumed experiment goes on with the same number.
-    const EQUAL: &str = "equal-time/0000";
-    let sims = match stage.arena.find::<Json<u64>>(EQUAL)? {
-        Some(Json(sims)) => sims,
-        None => {
-            let sims = ((t.compare as f64 * ratio / 100.0).round() as u64).max(1) * 100;
-            stage.arena.keep(EQUAL, &Json(sims))?;
-            sims
-        }
-    };
-    let equal = stage.plain(&format!("plain-equal-{sims}"), &at(&stage.config.play.plain, sims))?;
-    let top = ceiling(stage)?;
     let mut row = |label: &str, sims: String, rows: &[Bouts]| {
         out.row([
             label.into(),
@@ -367,29 +384,42 @@ fn cost(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             format!("{:.3}", micros(rows)),
         ]);
     };
-    row("plain UCT", thousands(t.compare), &without);
-    row("plain UCT, as much time as with the net", sims.to_string(), &equal);
-    row("with the net", thousands(t.compare), &with);
+    let plain = &stage.config.play.plain;
+    let (without, top) = (stage.plain(&format!("plain-{sims}"), &at(plain, sims))?, ceiling(stage)?);
+    row("plain UCT", thousands(sims), &without);
+    row("improved, without its net", thousands(sims), &stage.plain(&format!("bare-{sims}"), &at(&stage.bare(), sims))?);
+    let mut notes = Vec::new();
+    for search in stage.searches() {
+        let with = stage.with_net(search, sims)?;
+        row(&format!("{}, with the net", search.0), thousands(sims), &with);
+        // Proven positions end a search early: plain UCT gets the time of the iterations that were allowed.
+        let ratio = micros(&with) / micros(&without).max(1e-9);
+        let equal = stage.equal_sims(search.0, (sims as f64 * ratio) as u64)?;
+        let rows = stage.plain(&format!("plain-{equal}"), &at(plain, equal))?;
+        row(&format!("plain UCT, as much time as {}", search.0), equal.to_string(), &rows);
+        let per = |of: fn(&super::bouts::Decision) -> f64| mean(&with, |b| b.mean(of) / b.mean(|d| d.sims).max(1.0));
+        let gap = score(&top) - score(&without);
+        notes.push(format!(
+            "{}: an iteration takes {:.2} times as long as without a net (paper: 7,345 / 586 = 12.5); {:.2} questions an \
+             iteration, {:.1} % of the playouts cut (paper: 60.8 %); {}",
+            search.0,
+            ratio,
+            per(|d| d.asked),
+            100.0 * per(|d| d.cut),
+            match gap > 0.0 {
+                true => format!("it closes {:.0} % of the gap to exact play", 100.0 * (score(&with) - score(&without)) / gap),
+                false => "there is no gap between plain UCT and exact play".into(),
+            }
+        ));
+    }
     row("exact play (ceiling)", "-".into(), &top);
-    let gap = score(&top) - score(&without);
-    let closed = (score(&with) - score(&without)) / gap;
-    out.notes.push(match gap > 0.0 {
-        true => format!("the net closes {:.0} % of the gap between plain UCT and the ceiling", 100.0 * closed),
-        false => "plain UCT is at the ceiling already: there is no gap to close".into(),
-    });
-    out.notes.push(format!("an iteration with the net takes {ratio:.2} times as long (paper: 7,345 / 586 = 12.5)"));
-    let asked = mean(&with, |b| b.mean(|d| d.asked) / b.mean(|d| d.sims).max(1.0));
-    let cut = mean(&with, |b| b.mean(|d| d.cut) / b.mean(|d| d.sims).max(1.0));
-    out.notes.push(format!(
-        "{asked:.2} questions an iteration; {:.1} % of the playouts are cut (paper: 60.8 %)",
-        100.0 * cut
-    ));
+    out.notes = notes;
     Ok(out)
 }
 
 fn equations(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let sims = stage.config.tables.compare;
-    let rows = stage.net(&format!("net-{sims}"), |s| s.set("sims", sims))?;
+    let rows = stage.with_net(stage.searches()[1], sims)?;
     let (moves, time) = (mean(&rows, Bouts::moves), mean(&rows, Bouts::ms));
     let closing = mean(&rows, |b| b.mean(|d| d.again as u8 as f64)) * moves;
     let real = moves - closing;
@@ -405,22 +435,23 @@ fn equations(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
         "2938".into(),
         format!("{:.1}", time * real / moves.max(1e-9)),
     ]);
-    out.notes.push(format!("with the net at {} iterations", thousands(sims)));
+    out.notes.push(format!("improved, with the net, at {} iterations", thousands(sims)));
     Ok(out)
 }
 
 fn table6(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let sims = stage.config.tables.compare;
-    let rows = stage.net(&format!("net-{sims}"), |s| s.set("sims", sims))?;
     let mut out = Exhibit::new("Table 6", "the rival's winning rate", &["match", "paper", "ours"]);
     for (name, paper) in
         [("QDab against Dabble", "100 %"), ("QDab against PRsBoxes", "90 %"), ("QDab against MCTS", "100 %")]
     {
         out.row([name.into(), format!("{paper} (quoted)"), "-".into()]);
     }
-    let w = wdl(&rows);
-    let lost = 100.0 * w.losses as f64 / w.games().max(1) as f64;
-    out.row(["the rival against this system".into(), "19 %".into(), format!("{lost:.1} %")]);
+    for search in stage.searches() {
+        let w = wdl(&stage.with_net(search, sims)?);
+        let lost = 100.0 * w.losses as f64 / w.games().max(1) as f64;
+        out.row([format!("the rival against this system, {}", search.0), "19 %".into(), format!("{lost:.1} %")]);
+    }
     out.notes.push(
         "the first three rows are quoted: these programs cannot be had; QDab played them on the whole board".into(),
     );
@@ -444,10 +475,9 @@ fn sweep(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
         ],
     );
     for &threshold in &t.sweep {
-        let rows = stage.net(&format!("sweep-{threshold}"), |s| {
-            s.set("sims", t.sweep_sims);
-            s.set("playout.threshold", threshold);
-        })?;
+        let mut spec = at(&stage.config.play.agent, t.sweep_sims);
+        spec.set("playout.threshold", threshold);
+        let rows = stage.net(&format!("sweep-{threshold}"), &spec, t.sweep_games)?;
         out.row([
             threshold.to_string(),
             format!("{:.1} %", 100.0 * mean(&rows, |b| b.mean(|d| d.cut) / b.mean(|d| d.sims).max(1.0))),

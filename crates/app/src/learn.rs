@@ -552,7 +552,7 @@ impl Reproduce {
         }
         let games: Vec<&str> = self.game.as_deref().map_or(system.games.to_vec(), |g| vec![g]);
         let bars = Bars::default();
-        let mut all = Vec::new();
+        let (mut all, mut found) = (Vec::new(), false);
         for game in games {
             let table = open(game)?;
             let own = || PathBuf::from(format!("runs/reproduce-{}-{}-{}", self.system, plain(game), self.preset));
@@ -584,7 +584,15 @@ impl Reproduce {
                     say(if self.markdown { e.markdown() } else { e.text() })?;
                 }
             }
+            found |= !exhibits.is_empty();
             all.push(shown);
+        }
+        if let Some(name) = self.table.as_ref().filter(|_| !found) {
+            return Err(Usage(format!(
+                "{} has no table or figure {name:?}; without --table all are printed",
+                self.system
+            ))
+            .into());
         }
         if self.json {
             let object = json!({"schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "seed": self.seed,

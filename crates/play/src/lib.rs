@@ -19,6 +19,7 @@ pub mod arena;
 mod build;
 mod nets;
 mod open;
+mod parts;
 pub mod plot;
 mod rivals;
 pub mod sarsa;
@@ -33,8 +34,8 @@ mod table;
 pub mod tune;
 
 pub use agent::Agent;
-pub use build::{Kind, Opt, PARTS, Part};
 pub use open::{GAMES, Listing, OpenError, open, table};
+pub use parts::{Kind, Opt, PARTS, Part};
 pub use signature::signature;
 pub use spec::{Spec, SpecError};
 pub use table::{Line, Position, Solution, Table, Worth};

@@ -1,6 +1,7 @@
 //! The hand-written yardsticks of `ludex-rivals`, by name. Nothing that learns may use this module.
 
-use crate::build::{House, Opt, Rival};
+use crate::build::{House, Rival};
+use crate::parts::Opt;
 use crate::table::{Line, Position, Solution, Worth};
 use ludex_core::{Evaluator, Game, Move};
 use ludex_games::{Dots, Morris, Othello, Score, Word};

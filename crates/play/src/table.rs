@@ -1,7 +1,8 @@
 //! Where the type of a game is forgotten: the one face that the command line, the web, the protocols and Python see.
 
 use crate::agent::Agent;
-use crate::build::{self, House, Kind, Opt};
+use crate::build::{self, House};
+use crate::parts::{Kind, Opt};
 use crate::sarsa::Sarsa;
 use crate::spec::{Spec, SpecError};
 use crate::store::Examples;

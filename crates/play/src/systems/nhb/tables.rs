@@ -6,7 +6,7 @@
 
 use super::{Config, UNTRAINED_HIDDEN, Untrained, learned, refuse, untrained};
 use crate::arena::{Openings, random_openings};
-use crate::build::Kind;
+use crate::parts::Kind;
 use crate::plot::{Frame, Series, svg};
 use crate::spec::Spec;
 use crate::store::{Json, RunError};

@@ -108,13 +108,23 @@ pub trait Game: Send + Sync + 'static {
         self.facts(s, off);
         self.play(s, m);
         self.facts(s, on);
-        let kept = |f: &Fact, others: &[Fact]| others.binary_search(f).is_ok();
-        thread_local!(static BEFORE: RefCell<Vec<Fact>> = const { RefCell::new(Vec::new()) });
-        BEFORE.with_borrow_mut(|before| {
-            before.clone_from(off);
-            off.retain(|f| !kept(f, on));
-            on.retain(|f| !kept(f, before));
-        });
+        // Both are in order: one walk along them drops what they have in common.
+        let (mut i, mut j, mut gone, mut new) = (0, 0, 0, 0);
+        while i < off.len() || j < on.len() {
+            match (off.get(i), on.get(j)) {
+                (Some(a), Some(b)) if a == b => (i, j) = (i + 1, j + 1),
+                (Some(&a), b) if b.is_none_or(|&b| a < b) => {
+                    off[gone] = a;
+                    (i, gone) = (i + 1, gone + 1);
+                }
+                _ => {
+                    on[new] = on[j];
+                    (j, new) = (j + 1, new + 1);
+                }
+            }
+        }
+        off.truncate(gone);
+        on.truncate(new);
     }
 
     /// A hash for tables: equal for equal states; states with equal keys have equal moves and values.

@@ -14,20 +14,19 @@ pub trait Evaluator<G: Game>: Send {
     /// What each player can expect from a state that is not over; within [-1, 1].
     fn value(&mut self, game: &G, s: &G::State) -> Payoffs;
 
-    /// The values of several states, all children of a node for instance, in one call. Replaces `out`.
-    fn values(&mut self, game: &G, states: &[G::State], out: &mut Vec<Payoffs>) {
-        out.clear();
-        out.extend(states.iter().map(|s| self.value(game, s)));
-    }
-
-    /// How good each move looks to the mover of `s`; only the order counts. Terminal children count with their outcome.
-    fn score_moves(&mut self, game: &G, s: &G::State, moves: &[Move], scores: &mut [f32]) {
+    /// What the state that each move leads to is worth to the mover of `s`, in one call; where the game is over, what it got.
+    fn child_values(&mut self, game: &G, s: &G::State, moves: &[Move], values: &mut [f32]) {
         let mover = game.mover(s);
-        for (&m, score) in moves.iter().zip(scores) {
+        for (&m, value) in moves.iter().zip(values) {
             let mut child = s.clone();
             game.play(&mut child, m);
-            *score = game.outcome(&child).unwrap_or_else(|| self.value(game, &child))[mover];
+            *value = game.outcome(&child).unwrap_or_else(|| self.value(game, &child))[mover];
         }
+    }
+
+    /// How good each move looks to the mover of `s`; only the order counts.
+    fn score_moves(&mut self, game: &G, s: &G::State, moves: &[Move], scores: &mut [f32]) {
+        self.child_values(game, s, moves, scores);
     }
 }
 

@@ -177,6 +177,15 @@ impl<const W: usize> Game for Mnk<W> {
         out.push(Fact(2 * self.info.moves + s.mover as u32));
     }
 
+    fn play_facts(&self, s: &mut Self::State, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        let (mover, turn) = (s.mover as u32, 2 * self.info.moves);
+        self.play(s, m);
+        on.clear();
+        off.clear();
+        on.extend([Fact(2 * m.0 + mover), Fact(turn + s.mover as u32)]);
+        off.push(Fact(turn + mover));
+    }
+
     #[inline]
     fn key(&self, s: &Self::State) -> u64 {
         let words = s.stones[0].iter().chain(&s.stones[1]);

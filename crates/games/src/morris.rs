@@ -407,6 +407,28 @@ impl Game for Morris {
         }
     }
 
+    fn play_facts(&self, s: &mut MorrisState, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        let men = s.men;
+        let rest = |s: &MorrisState| {
+            let hand = |p: usize| (s.hand[p] > 0).then(|| HAND + 2 * (s.hand[p] as u32 - 1) + p as u32);
+            let turn = (s.turn > 0).then(|| TURN + s.turn as u32 - 1);
+            [Some(CONTROL + s.mover as u32), hand(0), hand(1), s.remove.then_some(REMOVE), turn]
+        };
+        let before = rest(s);
+        self.play(s, m);
+        on.clear();
+        off.clear();
+        for p in 0..2 {
+            let fact = |i| Fact(2 * i + p as u32);
+            on.extend(ones((s.men[p] & !men[p]) as u64).map(fact));
+            off.extend(ones((men[p] & !s.men[p]) as u64).map(fact));
+        }
+        for (old, new) in before.into_iter().zip(rest(s)).filter(|(old, new)| old != new) {
+            off.extend(old.map(Fact));
+            on.extend(new.map(Fact));
+        }
+    }
+
     #[inline]
     fn key(&self, s: &MorrisState) -> u64 {
         let men = s.men[0] as u64 | (s.men[1] as u64) << 24;

@@ -213,6 +213,20 @@ impl Game for Othello {
         out.push(Fact(2 * (self.info.moves - 1) + s.mover as u32));
     }
 
+    fn play_facts(&self, s: &mut OthelloState, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        let (discs, turn) = (s.discs, 2 * (self.info.moves - 1));
+        on.clear();
+        off.clear();
+        off.push(Fact(turn + s.mover as u32));
+        self.play(s, m);
+        on.push(Fact(turn + s.mover as u32));
+        for p in 0..2 {
+            let fact = |i| Fact(2 * self.at(i) + p as u32);
+            on.extend(ones(s.discs[p] & !discs[p]).map(fact));
+            off.extend(ones(discs[p] & !s.discs[p]).map(fact));
+        }
+    }
+
     #[inline]
     fn key(&self, s: &OthelloState) -> u64 {
         mix(mix(s.discs[0]) ^ s.discs[1]) ^ MOVER[s.mover as usize]

@@ -219,7 +219,7 @@ fn mcts<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecEr
         }
     };
     let expand: Box<dyn Expand<G>> = match select.wants_amaf() && r.given("expand").is_none() {
-        true => Box::new(AllChildren::new(When::FirstVisit)),
+        true => Box::new(AllChildren::new(When::FIRST)),
         false => expansion(r)?,
     };
     assemble(game, r, select, expand)
@@ -230,10 +230,14 @@ fn expansion<G: Game>(r: &Reading<'_>) -> Result<Box<dyn Expand<G>>, SpecError> 
     Ok(match r.choice("expand", &[("random", 0), ("leftmost", 1), ("all", 2), ("second", 3)])? {
         0 => Box::new(OneChild::new(Next::Random)),
         1 => Box::new(OneChild::new(Next::Leftmost)),
-        2 => Box::new(AllChildren::new(When::FirstVisit)),
-        _ => Box::new(AllChildren::new(When::SecondVisit)),
+        2 => Box::new(AllChildren::new(When::FIRST)),
+        _ => Box::new(AllChildren::new(When::SECOND)),
     })
 }
+
+/// When children are added that a net judges.
+const VISITS: [(&str, When); 4] =
+    [("first", When::FIRST), ("second", When::SECOND), ("fourth", When(4)), ("eighth", When(8))];
 
 /// CARL: learned action values, noted as priors, count in selection until a node has been visited often.
 fn guided<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecError> {
@@ -263,7 +267,7 @@ fn neural<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, Spec
         true => Box::new(PriorBonus::new(c, r.set("influence", 0.0, 1.0)?)),
         false => Box::new(PriorMean::new(c, r.set("k", 0.0, 1e9)?)),
     };
-    let when = r.choice("expand", &[("first", When::FirstVisit), ("second", When::SecondVisit)])?;
+    let when = r.choice("expand", &VISITS)?;
     let from = r.choice("from", &[("child", From::Child), ("leaf", From::Leaf)])?;
     let expand = Informed::new(net(game, &r.part("model"))?, when, from);
     assemble(game, r, select, Box::new(expand))
@@ -286,7 +290,7 @@ fn ranked<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, Spec
         root: r.flag("root")?,
         decisive: r.flag("decisive")?,
     };
-    let when = r.choice("expand", &[("first", When::FirstVisit), ("second", When::SecondVisit)])?;
+    let when = r.choice("expand", &VISITS)?;
     let from = r.choice("from", &[("child", From::Child), ("leaf", From::Leaf)])?;
     let expand = Ranked::new(game, scorer(game, &r.part("model"))?, ranking, when, from);
     assemble(game, r, Box::new(select), Box::new(expand))
@@ -363,6 +367,7 @@ fn assemble<G: Game>(
             "solver",
             &[("off", Solver::Off), ("ends", Solver::Ends), ("on", Solver::Full), ("shared", Solver::Shared)],
         )?,
+        graph: r.flag("graph")?,
         reuse: r.flag("reuse")?,
         capacity: r.set("nodes", 1usize, 1 << 31)?,
     };

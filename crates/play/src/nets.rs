@@ -1,6 +1,6 @@
 //! Learned models as evaluators: the joint between `learn` and `search`.
 
-use ludex_core::{Evaluator, Fact, Game, GameInfo, Move, Payoffs, Rng};
+use ludex_core::{Evaluator, Fact, Game, GameInfo, Move, Payoffs, Player, Rng};
 use ludex_learn::{Act, Batch, Encoder, Folded, Head, Layer, Line, Link, Mlp, Model, Net, Scratch, Side};
 use ludex_search::mcts::{Chances, Outlook};
 use std::collections::HashMap;
@@ -103,7 +103,13 @@ pub(crate) struct NetValue {
     model: Arc<Loaded>,
     scratch: Scratch,
     batch: Batch,
+    line: Line,
     facts: Vec<Fact>,
+    /// What a move turns on and off.
+    on: Vec<Fact>,
+    off: Vec<Fact>,
+    /// Children that are asked about: which, and who moves there.
+    places: Vec<(usize, Player)>,
     out: Vec<f32>,
 }
 
@@ -111,8 +117,9 @@ impl NetValue {
     /// A model whose head has a value.
     pub fn new(model: Arc<Loaded>) -> Self {
         debug_assert!(has_value(model.head));
-        let (scratch, batch) = (model.net.scratch(), model.net.batch());
-        NetValue { model, scratch, batch, facts: Vec::new(), out: Vec::new() }
+        let (scratch, batch, line) = (model.net.scratch(), model.net.batch(), model.net.line());
+        let (facts, on, off, places, out) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        NetValue { model, scratch, batch, line, facts, on, off, places, out }
     }
 }
 
@@ -126,53 +133,37 @@ impl<G: Game> Evaluator<G> for NetValue {
         net.payoffs(&self.out, mover).expect("the head has a value")
     }
 
-    fn values(&mut self, game: &G, states: &[G::State], values: &mut Vec<Payoffs>) {
-        let net = &self.model.net;
-        for s in states {
-            game.facts(s, &mut self.facts);
-            net.push(&mut self.batch, &self.facts, game.mover(s));
+    fn child_values(&mut self, game: &G, s: &G::State, moves: &[Move], values: &mut [f32]) {
+        let NetValue { model, batch, line, facts, on, off, places, out, .. } = self;
+        let (net, mover) = (&model.net, game.mover(s));
+        game.facts(s, facts);
+        net.start(line, facts);
+        places.clear();
+        for (i, &m) in moves.iter().enumerate() {
+            let mut child = s.clone();
+            game.play_facts(&mut child, m, on, off);
+            match game.outcome(&child) {
+                Some(end) => values[i] = end[mover],
+                None => {
+                    places.push((i, game.mover(&child)));
+                    net.push_child(batch, line, on, off, game.mover(&child));
+                }
+            }
         }
         let n = net.outputs();
-        self.out.resize(n * states.len(), 0.0);
-        net.run(&mut self.batch, &mut self.out);
-        values.clear();
-        let value = |(s, out): (&G::State, &[f32])| net.payoffs(out, game.mover(s)).expect("the head has a value");
-        values.extend(states.iter().zip(self.out.chunks_exact(n)).map(value));
+        out.resize(n * places.len(), 0.0);
+        net.run(batch, out);
+        for (&(i, next), out) in places.iter().zip(out.chunks_exact(n)) {
+            values[i] = net.payoffs(out, next).expect("the head has a value")[mover];
+        }
     }
 
     fn score_moves(&mut self, game: &G, s: &G::State, moves: &[Move], scores: &mut [f32]) {
-        let mover = game.mover(s);
-        if matches!(self.model.head, Head::PolicyValue { .. }) {
-            game.facts(s, &mut self.facts);
-            return self.model.net.score_moves(&self.facts, mover, moves, &mut self.scratch, scores);
+        if !matches!(self.model.head, Head::PolicyValue { .. }) {
+            return self.child_values(game, s, moves, scores);
         }
-        let net = &self.model.net;
-        let (mut places, mut waiting) = ([0usize; 64], 0);
-        let mut flush = |batch: &mut Batch, places: &[usize], movers: &[ludex_core::Player], scores: &mut [f32]| {
-            self.out.resize(net.outputs() * places.len(), 0.0);
-            net.run(batch, &mut self.out);
-            for ((&i, &m), out) in places.iter().zip(movers).zip(self.out.chunks_exact(net.outputs())) {
-                scores[i] = net.payoffs(out, m).expect("the head has a value")[mover];
-            }
-        };
-        let mut movers = [ludex_core::Player(0); 64];
-        for (i, &m) in moves.iter().enumerate() {
-            let mut child = s.clone();
-            game.play(&mut child, m);
-            if let Some(end) = game.outcome(&child) {
-                scores[i] = end[mover];
-                continue;
-            }
-            game.facts(&child, &mut self.facts);
-            (places[waiting], movers[waiting]) = (i, game.mover(&child));
-            net.push(&mut self.batch, &self.facts, movers[waiting]);
-            waiting += 1;
-            if waiting == places.len() {
-                flush(&mut self.batch, &places, &movers, scores);
-                waiting = 0;
-            }
-        }
-        flush(&mut self.batch, &places[..waiting], &movers[..waiting], scores);
+        game.facts(s, &mut self.facts);
+        self.model.net.score_moves(&self.facts, game.mover(s), moves, &mut self.scratch, scores);
     }
 }
 
@@ -304,7 +295,6 @@ pub(crate) fn scores_moves(head: Head) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ludex_core::{Player, Rng};
     use ludex_games::{Dots, Othello, Score};
     use ludex_learn::{Act, Encoder, Link, Loss, MlpConfig, MlpLearner};
 

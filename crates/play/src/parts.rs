@@ -68,6 +68,7 @@ const TREE: &[Opt] = &[
         "off",
         "off | ends: finished games are not explored; on: proven wins and losses are carried up; shared: and found again by position",
     ),
+    opt("graph", "off", "off | on: a position that several orders of moves lead to is searched once"),
     opt("reuse", "off", "off | on: keep the tree below the moves played"),
     opt("nodes", "16000000", "the most nodes in the tree; then it stops to grow"),
     opt("profile", "off", "off | on: the time of each phase is counted, for those who measure"),
@@ -98,7 +99,7 @@ const NEURAL: &[Opt] = &[
     opt("influence", "1", "bonus: the net's influence, from 0 (none) to 1 (as printed)"),
     opt("k", "10", "mean: how many visits the net's opinion is worth"),
     opt("from", "child", "child: playouts begin at the best new child | leaf: at the leaf"),
-    opt("expand", "first", "first | second: all children at the first | second visit"),
+    opt("expand", "first", "first | second | fourth | eighth: all children at this visit"),
     final_move("robust"),
 ];
 
@@ -114,7 +115,7 @@ const RANKED: &[Opt] = &[
     opt("depth", "board", "board: plies since the start, or stones | tree: plies since the root of the search"),
     opt("root", "on", "on | off: whether moves are dropped at the root too"),
     opt("decisive", "off", "on: a move that wins at once is never dropped | off: as the paper says"),
-    opt("expand", "second", "first | second: children are added at the first | second visit"),
+    opt("expand", "second", "first | second | fourth | eighth: children are added at this visit"),
     opt("from", "child", "child: playouts begin at a new child | leaf: at the leaf (expand=first, as the paper says)"),
     opt("c", "1.41", "exploration constant"),
     opt("form", "burger", "plain: C sqrt(ln N/n); kocsis: 2 C sqrt(2 ln N/n); burger: C sqrt(2 ln N/n)"),

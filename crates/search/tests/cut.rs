@@ -41,7 +41,7 @@ fn search<G: Game>(
     s: &G::State,
 ) -> (ludex_core::Choice, Vec<(&'static str, f64)>) {
     let select = Ucb1::new(1.41, Form::Burger, Reward::Signed);
-    let expand = Box::new(AllChildren::new(When::SecondVisit));
+    let expand = Box::new(AllChildren::new(When::SECOND));
     let mut mcts = Mcts::new(game, Box::new(select), expand, playout, Box::new(Mean), Options::default());
     let choice = mcts.search(game, s, &Limit::simulations(3_000), &mut Rng::new(5));
     (choice, mcts.tally())
@@ -146,7 +146,7 @@ fn absolute_means_take_a_sure_loss_for_a_win() {
     // Nim with two left: taking both wins at once, taking one loses. The right rule sees it, the printed one cannot.
     let game = ludex_core::toy::Nim::new(2);
     let share = |select: Box<dyn Select>| {
-        let expand = Box::new(AllChildren::new(When::SecondVisit));
+        let expand = Box::new(AllChildren::new(When::SECOND));
         let mut mcts = Mcts::new(&game, select, expand, Box::new(Uniform), Box::new(Mean), Options::default());
         let choice = mcts.search(&game, &game.initial(), &Limit::simulations(1_000), &mut Rng::new(1));
         choice.root.iter().find(|r| r.mv == Move(1)).unwrap().visits

@@ -23,11 +23,11 @@ fn all_kinds<G: Game>(game: &G) -> Vec<(&'static str, Mcts<G>)> {
     vec![
         ("one random child", make(ucb(), one(Next::Random), uniform())),
         ("the leftmost child", make(ucb(), one(Next::Leftmost), uniform())),
-        ("all children", make(ucb(), all(When::FirstVisit), uniform())),
-        ("all on the second visit", make(ucb(), all(When::SecondVisit), uniform())),
+        ("all children", make(ucb(), all(When::FIRST), uniform())),
+        ("all on the second visit", make(ucb(), all(When::SECOND), uniform())),
         ("UCB1-Tuned", make(Box::new(Ucb1Tuned::new(1.0)), one(Next::Random), uniform())),
-        ("RAVE", make(Box::new(Grave::new(0, 1e-3, 0.3)), all(When::FirstVisit), uniform())),
-        ("GRAVE", make(Box::new(Grave::new(50, 1e-5, 0.0)), all(When::FirstVisit), uniform())),
+        ("RAVE", make(Box::new(Grave::new(0, 1e-3, 0.3)), all(When::FIRST), uniform())),
+        ("GRAVE", make(Box::new(Grave::new(50, 1e-5, 0.0)), all(When::FIRST), uniform())),
         ("MAST", make(ucb(), one(Next::Random), Box::new(Mast::new(0.4)))),
         ("decisive moves", make(ucb(), one(Next::Random), Box::<Decisive>::default())),
     ]
@@ -122,9 +122,9 @@ fn finds_proven_moves<G: Game>(game: G, simulations: u64) {
         if winning.len() == moves.len() {
             continue;
         }
-        // By turns, since both must find them.
+        // By turns, since all must find them.
         let solver = if found % 2 == 0 { Solver::Full } else { Solver::Shared };
-        let options = Options { solver, ..Options::default() };
+        let options = Options { solver, graph: found % 4 >= 2, ..Options::default() };
         let choice = parts(&game, options).search(&game, &s, &Limit::simulations(simulations), &mut rng);
         let at = format!("{} \"{}\"", game.info().name, game.position(&s));
         assert!(winning.contains(&choice.mv), "{at}: {} does not win", game.move_name(choice.mv));
@@ -165,8 +165,10 @@ fn the_solver_proves_the_value_of_nim() {
     for heap in 1..=12 {
         let nim = Nim::new(heap);
         let expected = if heap % 4 == 0 { -1.0 } else { 1.0 };
-        for solver in [Solver::Full, Solver::Shared] {
-            let mut mcts = parts(&nim, Options { solver, ..Options::default() });
+        for (solver, graph) in
+            [(Solver::Full, false), (Solver::Full, true), (Solver::Shared, false), (Solver::Shared, true)]
+        {
+            let mut mcts = parts(&nim, Options { solver, graph, ..Options::default() });
             let choice = mcts.search(&nim, &nim.initial(), &Limit::simulations(50_000), &mut Rng::new(1));
             assert_eq!(choice.value[Player(0)], expected, "heap {heap}");
             assert!(choice.simulations < 50_000, "heap {heap}: a proven root ends the search");
@@ -179,15 +181,70 @@ fn the_solver_proves_the_value_of_nim() {
 fn shared_proofs_are_right_and_come_sooner_where_moves_can_be_exchanged() {
     let game = Dots::<u64>::new(2, 1, Score::Win).unwrap();
     let truth = AlphaBeta::plain().search(&game, &game.initial(), &Limit::depth(7), &mut Rng::new(1)).value;
-    let needed = |solver| {
-        let mut mcts = parts(&game, Options { solver, ..Options::default() });
+    let needed = |solver, graph| {
+        let mut mcts = parts(&game, Options { solver, graph, ..Options::default() });
         let choice = mcts.search(&game, &game.initial(), &Limit::simulations(1_000_000), &mut Rng::new(1));
         assert_eq!(choice.value, truth, "{solver:?}");
         choice.simulations
     };
-    let (own, shared) = (needed(Solver::Full), needed(Solver::Shared));
+    let (own, shared) = (needed(Solver::Full, false), needed(Solver::Shared, false));
     // 4,394 and 7,685; on 2x2 boxes 1.1 million and more than two.
     assert!(shared < own, "{shared} and {own}");
+    let graph = needed(Solver::Full, true);
+    assert!(graph < shared, "{graph} and {shared}");
+}
+
+/// A graph has one node with children for each position, and their visits are those of all simulations that went on from it.
+#[test]
+fn a_graph_searches_each_position_once() {
+    let game = Dots::<u64>::new(2, 2, Score::Win).unwrap();
+    for when in [When::FIRST, When::SECOND] {
+        let options = Options { graph: true, ..Options::default() };
+        let select = Box::new(Ucb1::new(1.4, Form::Plain, Reward::Unit));
+        let expand = Box::new(AllChildren::new(when));
+        let mut mcts = Mcts::new(&game, select, expand, Box::new(Uniform), Box::new(Mean), options);
+        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(20_000), &mut Rng::new(1));
+        assert_eq!(choice.root.iter().map(|r| r.visits).sum::<u64>(), 20_000);
+        let tree = mcts.tree();
+        let (mut seen, mut joined) = (std::collections::HashMap::new(), 0);
+        let mut todo = vec![(ROOT, game.initial())];
+        let mut done = std::collections::HashSet::new();
+        while let Some((n, s)) = todo.pop() {
+            let first = tree.first(n);
+            joined += (first != n) as u32;
+            for p in (0..2).map(Player) {
+                assert_eq!(tree.mean(n, p), tree.mean(first, p));
+            }
+            if tree.node(first).opened() {
+                assert_eq!(*seen.entry(game.key(&s)).or_insert(first), first, "{}", game.position(&s));
+            }
+            if !done.insert(first) {
+                continue;
+            }
+            for &c in tree.children(first) {
+                let mut s = s.clone();
+                game.play(&mut s, tree.node(c).mv());
+                todo.push((c, s));
+            }
+        }
+        assert!(joined > 1_000, "{joined} joined nodes");
+    }
+}
+
+#[test]
+fn a_graph_is_reused_with_what_lies_below_the_moves_played() {
+    let game = Dots::<u64>::new(2, 2, Score::Win).unwrap();
+    let mut mcts = parts(&game, Options { graph: true, reuse: true, ..Options::default() });
+    let (mut rng, mut s) = (Rng::new(1), game.initial());
+    let mut kept = 0;
+    while game.outcome(&s).is_none() {
+        let choice = mcts.search(&game, &s, &Limit::simulations(500), &mut rng);
+        let visits: u64 = choice.root.iter().map(|r| r.visits).sum();
+        assert!(visits >= 500 + kept, "{visits} after {kept}");
+        kept = choice.root.iter().find(|r| r.mv == choice.mv).unwrap().visits.saturating_sub(1);
+        game.play(&mut s, choice.mv);
+        Search::<Dots<u64>>::advance(&mut mcts, choice.mv);
+    }
 }
 
 /// The tree of a fixed seed, node by node. `UPDATE=1 cargo test` writes it anew.
@@ -234,7 +291,7 @@ fn a_unique_counter_plays_much_worse_than_a_counter_for_each_player() {
     let game = Dots::<u64>::new(3, 3, Score::Win).unwrap();
     let unique = || {
         let select = Ucb1::new(1.4, Form::Plain, Reward::Unit);
-        let expand = AllChildren::new(When::SecondVisit);
+        let expand = AllChildren::new(When::SECOND);
         Mcts::new(
             &game,
             Box::new(select),
@@ -246,7 +303,7 @@ fn a_unique_counter_plays_much_worse_than_a_counter_for_each_player() {
     };
     let double = || {
         let select = Ucb1::new(1.4, Form::Plain, Reward::Unit);
-        let expand = AllChildren::new(When::SecondVisit);
+        let expand = AllChildren::new(When::SECOND);
         Mcts::new(&game, Box::new(select), Box::new(expand), Box::new(Uniform), Box::new(Mean), Options::default())
     };
     let score = duel(&game, double, unique, 40, 1_000);
@@ -398,8 +455,9 @@ impl Game for Doors {
 #[test]
 fn each_of_three_players_maximises_its_own_payoff() {
     let game = Doors::new();
-    for solver in [Solver::Off, Solver::Ends, Solver::Full, Solver::Shared] {
-        let choice = parts(&game, Options { solver, ..Options::default() }).search(
+    let solvers = [Solver::Off, Solver::Ends, Solver::Full, Solver::Shared];
+    for (solver, graph) in solvers.into_iter().flat_map(|s| [(s, false), (s, true)]) {
+        let choice = parts(&game, Options { solver, graph, ..Options::default() }).search(
             &game,
             &game.initial(),
             &Limit::simulations(5_000),
@@ -476,8 +534,10 @@ impl Game for Pennies {
 #[test]
 fn nobody_answers_a_choice_that_it_must_not_see() {
     let game = Pennies(GameInfo::two_player("pennies", "Pennies", 2, 1));
-    for solver in [Solver::Off, Solver::Full, Solver::Shared] {
-        let mut mcts = parts(&game, Options { solver, ..Options::default() });
+    for (solver, graph) in
+        [(Solver::Off, false), (Solver::Full, false), (Solver::Shared, false), (Solver::Shared, true)]
+    {
+        let mut mcts = parts(&game, Options { solver, graph, ..Options::default() });
         let choice = mcts.search(&game, &game.initial(), &Limit::simulations(20_000), &mut Rng::new(1));
         // Whoever saw the first choice would always win: the first player's value would be near -1.
         // Unseen, the equilibrium is 3/8 : 5/8 and worth -0.25 to the first player.

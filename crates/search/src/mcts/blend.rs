@@ -147,7 +147,7 @@ mod tests {
         let game = Nim::new(11);
         let ways: [(Box<dyn Expand<Nim>>, First); 2] = [
             (Box::new(OneChild::new(Next::Leftmost)), First::Infinite),
-            (Box::new(AllChildren::new(When::FirstVisit)), First::Learned),
+            (Box::new(AllChildren::new(When::FIRST)), First::Learned),
         ];
         for (inner, first) in ways {
             let asked = std::sync::Arc::default();

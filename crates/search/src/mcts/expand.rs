@@ -104,13 +104,22 @@ impl<G: Game> Expand<G> for OneChild {
     }
 }
 
-/// When all children of a leaf are added.
+/// When all children of a leaf are added: when a simulation comes to it for so many times. Before, playouts begin at the leaf.
+/// The root is expanded at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum When {
+pub struct When(pub u32);
+
+impl When {
     /// As soon as a simulation reaches it; the playout begins at the child that selection likes best.
-    FirstVisit,
-    /// When a simulation comes back to it; before, the playout begins at the leaf. The root is expanded at once.
-    SecondVisit,
+    pub const FIRST: When = When(1);
+    /// When a simulation comes back to it.
+    pub const SECOND: When = When(2);
+
+    /// It is too early for this node.
+    #[inline]
+    pub(super) fn waits(self, tree: &Tree, node: NodeId) -> bool {
+        node != ROOT && tree.node(node).visits() + 1 < self.0
+    }
 }
 
 /// All children at once.
@@ -129,8 +138,7 @@ impl AllChildren {
 impl<G: Game> Expand<G> for AllChildren {
     fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, at: At, _: &mut Rng) -> Step {
         let node = at.node;
-        let fresh = self.when == When::SecondVisit && tree.node(node).visits() == 0 && node != ROOT;
-        if fresh || tree.full() {
+        if self.when.waits(tree, node) || tree.full() {
             return Step::Playout;
         }
         game.legal(s, &mut self.moves);

@@ -9,8 +9,10 @@
 //! answers a choice that it must not see. Each role thus learns its own choice against the mix of the others' (decoupled UCT).
 //! Asked where choices are hidden already, the search starts before them and answers with what it learned for the mover.
 //!
-//! Not done here: transpositions (a tree, not a graph), threads inside one search (run several searches instead), hidden
-//! information.
+//! With [`Options::graph`] the tree becomes a graph without cycles: a position that another order of moves leads to is not
+//! expanded again, its node is a [`Tree::join`]ed one whose children, and whose mean, are those of the node that was first.
+//!
+//! Not done here: threads inside one search (run several searches instead), hidden information.
 
 mod amaf;
 mod backup;
@@ -40,7 +42,7 @@ pub use timed::{Timed, timed};
 pub use tree::{Chance, Node, NodeId, ROOT, Tree};
 
 use crate::Clock;
-use solver::Proofs;
+use solver::{ByKey, Proofs, position_key};
 use std::collections::HashMap;
 
 use ludex_core::{Choice, Game, Limit, Move, Payoffs, Player, Rng, RootMove, Search};
@@ -82,6 +84,8 @@ pub struct Options {
     pub final_move: FinalMove,
     /// What is made of values that are certain.
     pub solver: Solver,
+    /// Positions that several orders of moves lead to are searched once.
+    pub graph: bool,
     /// What is known below the moves played is kept for the next search.
     pub reuse: bool,
     /// The most nodes a tree may have; see [`Tree`] for what happens then.
@@ -90,7 +94,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { final_move: FinalMove::Robust, solver: Solver::Off, reuse: false, capacity: 16_000_000 }
+        Options { final_move: FinalMove::Robust, solver: Solver::Off, graph: false, reuse: false, capacity: 16_000_000 }
     }
 }
 
@@ -110,8 +114,13 @@ pub struct Mcts<G: Game> {
     views: HashMap<(NodeId, u64), NodeId>,
     trace: Vec<(Player, Move)>,
     traced: bool,
-    /// Values proven in this match by position, if they are shared, and the keys of the path's positions.
+    /// Values proven in this match by position, if they are shared.
     proofs: Option<Proofs>,
+    /// The first node of each position expanded in this search, if it is one of a graph.
+    firsts: Option<ByKey<NodeId>>,
+    /// Nodes that this simulation came to and whose place on the path another one takes: that place, and the node.
+    joined: Vec<(usize, NodeId)>,
+    /// The keys of the path's positions, if proven values are looked up by them.
     keys: Vec<u64>,
     /// Where the last search began, and the moves played since: what lies below them may be used again.
     root: Option<G::State>,
@@ -141,7 +150,8 @@ impl<G: Game> Mcts<G> {
         let info = game.info();
         let amaf = select.wants_amaf().then(|| Amaf::new(info.players(), info.moves as usize, AMAF_BYTES));
         Mcts {
-            tree: Tree::new(info.players(), options.capacity, select.wants_squares()),
+            tree: Tree::new(info.players(), options.capacity, select.wants_squares())
+                .with_prior_visits(select.prior_visits()),
             traced: amaf.is_some() || playout.wants_trace(),
             amaf,
             select,
@@ -154,6 +164,8 @@ impl<G: Game> Mcts<G> {
             views: HashMap::new(),
             trace: Vec::new(),
             proofs: (options.solver == Solver::Shared).then(Proofs::default),
+            firsts: options.graph.then(ByKey::default),
+            joined: Vec::new(),
             keys: Vec::new(),
             root: None,
             played: Vec::new(),
@@ -183,8 +195,9 @@ impl<G: Game> Mcts<G> {
         self.path.push(ROOT);
         self.shared.clear();
         self.trace.clear();
+        self.joined.clear();
         self.keys.clear();
-        self.keys.extend(self.proofs.as_ref().map(|_| Proofs::key(game, root)));
+        self.keys.extend(self.proofs.as_ref().map(|_| position_key(game, root)));
         let payoffs = self.descend(game, &mut s, clock, rng)?;
         self.backup.backup(&mut self.tree, &self.path, &payoffs);
         if !self.shared.is_empty() {
@@ -200,7 +213,7 @@ impl<G: Game> Mcts<G> {
             Solver::Off => {}
             Solver::Ends => solver::settle_end(&mut self.tree, &self.path, &payoffs),
             Solver::Full | Solver::Shared => {
-                let from = solver::settle(&mut self.tree, &self.path, &payoffs);
+                let from = solver::settle(&mut self.tree, &self.path, &self.joined, &payoffs);
                 if let Some(proofs) = &mut self.proofs {
                     proofs.note(&self.tree, &self.path[from..], &self.keys[from..]);
                 }
@@ -220,6 +233,13 @@ impl<G: Game> Mcts<G> {
             }
             if node.proven() && at != ROOT {
                 return Some(self.tree.means(at));
+            }
+            if self.firsts.is_some() && !node.opened() && !game.hidden(s) {
+                let first = self.first(game, s, at);
+                if first != at {
+                    at = first;
+                    continue;
+                }
             }
             // Where choices are hidden, what is chosen is learned at a node shared by all that look alike.
             let view = if game.hidden(s) && at != ROOT { self.view(game, s) } else { at };
@@ -288,15 +308,42 @@ impl<G: Game> Mcts<G> {
         if !self.tree.node(child).entered() {
             self.tree.enter(child, game.mover(s), game.outcome(s).is_some());
         }
-        self.path.push(child);
-        child
+        let first = self.tree.first(child);
+        self.path.push(first);
+        if first != child {
+            self.stand_in(first, child);
+        }
+        first
+    }
+
+    /// `first` is the last node of the path in place of `child`, which is counted too.
+    fn stand_in(&mut self, first: NodeId, child: NodeId) {
+        self.joined.push((self.path.len() - 1, child));
+        self.shared.push(child);
+        if self.tree.node(first).proven() && !self.tree.node(child).proven() {
+            self.tree.prove(child, &self.tree.means(first));
+        }
+    }
+
+    /// The first node that was expanded for the position of the last node of the path, which `at` is; from now on they are one.
+    fn first(&mut self, game: &G, s: &G::State, at: NodeId) -> NodeId {
+        let Some(firsts) = &mut self.firsts else { return at };
+        let key = self.keys.last().copied().unwrap_or_else(|| position_key(game, s));
+        let first = *firsts.entry(key).or_insert(at);
+        if first != at {
+            self.tree.join(at, first);
+            self.path.pop();
+            self.path.push(first);
+            self.stand_in(first, at);
+        }
+        first
     }
 
     /// The value of a new node whose position has been proven elsewhere.
     #[inline]
     fn recall(&mut self, game: &G, s: &G::State, at: NodeId) -> Option<Payoffs> {
         let proofs = self.proofs.as_ref()?;
-        let key = Proofs::key(game, s);
+        let key = position_key(game, s);
         self.keys.push(key);
         let value = proofs.get(key).filter(|_| self.tree.node(at).visits() == 0)?;
         self.tree.prove(at, &value);
@@ -321,8 +368,9 @@ impl<G: Game> Mcts<G> {
         } else {
             self.tree.clear();
         }
-        // A tree that was moved has its nodes in other places: views are found anew.
+        // A tree that was moved has its nodes in other places: views and first nodes are found anew.
         self.views.clear();
+        self.firsts.iter_mut().for_each(ByKey::clear);
         if !self.tree.node(ROOT).entered() {
             self.tree.enter(ROOT, game.mover(s), false);
         }
@@ -381,7 +429,13 @@ impl<G: Game> Mcts<G> {
         while let Some(c) = next {
             line.push(self.tree.node(c).mv());
             let most = |c: &&NodeId| self.tree.node(**c).visits();
-            next = self.tree.children(c).iter().max_by_key(most).copied().filter(|&c| self.tree.node(c).visits() > 0);
+            next = self
+                .tree
+                .children(self.tree.first(c))
+                .iter()
+                .max_by_key(most)
+                .copied()
+                .filter(|&c| self.tree.node(c).visits() > 0);
         }
         // With no time at all, any legal move is as good as another.
         let mv = line.first().copied().or_else(|| game.sample(s, rng)).expect("the game is not over");

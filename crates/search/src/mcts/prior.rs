@@ -10,9 +10,9 @@
 //!   own, and stands for the mean before the first visit.
 
 use super::expand::{At, Expand, Step, When};
-use super::select::{Descent, Logs, Select, best};
-use super::tree::{ROOT, Tree};
-use ludex_core::{Evaluator, Game, Move, Payoffs, Rng};
+use super::select::{Descent, Form, Logs, Reward, Select, Ucb1, best};
+use super::tree::Tree;
+use ludex_core::{Evaluator, Game, Move, Rng};
 
 /// Where the playout begins when a leaf has been expanded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,49 +29,29 @@ pub struct Informed<G: Game> {
     when: When,
     from: From,
     moves: Vec<Move>,
-    states: Vec<G::State>,
-    /// Where the game is over, what everyone got.
-    ends: Vec<Option<Payoffs>>,
-    values: Vec<Payoffs>,
+    values: Vec<f32>,
 }
 
 impl<G: Game> Informed<G> {
     /// Children are added at this time, and judged by this evaluator.
     pub fn new(eval: Box<dyn Evaluator<G>>, when: When, from: From) -> Self {
-        let (moves, states, ends, values) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Informed { eval, when, from, moves, states, ends, values }
+        Informed { eval, when, from, moves: Vec::new(), values: Vec::new() }
     }
 }
 
 impl<G: Game> Expand<G> for Informed<G> {
     fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, at: At, _: &mut Rng) -> Step {
         let node = at.node;
-        let fresh = self.when == When::SecondVisit && tree.node(node).visits() == 0 && node != ROOT;
-        if fresh || tree.full() {
+        if self.when.waits(tree, node) || tree.full() {
             return Step::Playout;
         }
-        let chooser = game.mover(s);
         game.legal(s, &mut self.moves);
-        self.states.clear();
-        self.ends.clear();
-        for &m in &self.moves {
-            let mut child = s.clone();
-            game.play(&mut child, m);
-            let end = game.outcome(&child);
-            if end.is_none() {
-                self.states.push(child);
-            }
-            self.ends.push(end);
-        }
-        self.eval.values(game, &self.states, &mut self.values);
+        self.values.resize(self.moves.len(), 0.0);
+        self.eval.child_values(game, s, &self.moves, &mut self.values);
         tree.open(node, self.moves.len());
         tree.reserve(node);
-        let mut values = self.values.iter();
-        for (&m, end) in self.moves.iter().zip(&self.ends) {
-            if tree.node(node).untried() == 0 {
-                break; // more moves than a node can hold
-            }
-            let value = end.as_ref().or_else(|| values.next()).map_or(0.0, |v| v[chooser]);
+        // A node may have more moves than it can hold.
+        for (&m, &value) in self.moves.iter().zip(&self.values).take(tree.node(node).untried()) {
             let child = tree.add_child(node, m);
             tree.set_prior(tree.child(node, child), value);
         }
@@ -114,42 +94,36 @@ impl Select for PriorBonus {
     }
 }
 
-/// The mean, mixed with the prior as if that were `k` visits.
+/// The mean, mixed with the prior as if that were `k` visits: UCB1 over chances that have it in them.
 #[derive(Clone, Debug)]
 pub struct PriorMean {
-    c: f32,
     k: f32,
-    logs: Logs,
+    rule: Ucb1,
 }
 
 impl PriorMean {
     /// The rule with this constant (plain form, rewards in [0, 1]) and weight of the prior in visits.
     pub fn new(c: f64, k: f64) -> Self {
-        PriorMean { c: 2.0 * c as f32, k: k as f32, logs: Logs::default() }
+        PriorMean { k: k as f32, rule: Ucb1::new(c, Form::Plain, Reward::Unit) }
     }
 }
 
 impl Select for PriorMean {
     fn select(&mut self, at: &Descent<'_>, rng: &mut Rng) -> usize {
-        let tree = at.tree;
-        let node = tree.node(at.node());
-        let spread = self.c * self.logs.root(node.visits().max(1));
-        let p = node.mover();
-        best(tree, tree.children(at.node()), p, rng, |_, c| {
-            let n = tree.node(c).visits() as f32;
-            let weight = self.k + n;
-            let mixed = if weight > 0.0 { (tree.total(c, p) as f32 + self.k * tree.prior(c)) / weight } else { 0.0 };
-            mixed + spread / (n + 1.0).sqrt()
-        })
+        self.rule.select(at, rng)
+    }
+
+    fn prior_visits(&self) -> Option<f32> {
+        Some(self.k)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Mcts, Mean, Options, Uniform};
+    use super::super::{Mcts, Mean, Options, ROOT, Uniform};
     use super::*;
     use ludex_core::toy::Nim;
-    use ludex_core::{Limit, Player, Search};
+    use ludex_core::{Limit, Payoffs, Player, Search};
 
     /// Knows the value of Nim.
     struct Oracle;
@@ -170,7 +144,7 @@ mod tests {
 
     fn search(select: Box<dyn Select>, sims: u64) -> ludex_core::Choice {
         let game = Nim::new(7);
-        let expand = Informed::new(Box::new(Oracle), When::FirstVisit, From::Child);
+        let expand = Informed::new(Box::new(Oracle), When::FIRST, From::Child);
         let mut mcts =
             Mcts::new(&game, select, Box::new(expand), Box::new(Uniform), Box::new(Mean), Options::default());
         mcts.search(&game, &game.initial(), &Limit::simulations(sims), &mut Rng::new(1))
@@ -193,7 +167,7 @@ mod tests {
         let game = Nim::new(2);
         let mut tree = Tree::new(2, 100, false);
         tree.enter(ROOT, Player(0), false);
-        let mut expand = Informed::new(Box::new(Oracle), When::FirstVisit, From::Child);
+        let mut expand = Informed::new(Box::new(Oracle), When::FIRST, From::Child);
         assert_eq!(expand.expand(&game, &game.initial(), &mut tree, At::START, &mut Rng::new(1)), Step::Try);
         let priors: Vec<f32> = tree.children(ROOT).iter().map(|&c| tree.prior(c)).collect();
         assert_eq!(priors.iter().copied().fold(-2.0, f32::max), 1.0);

@@ -144,8 +144,7 @@ impl<G: Game> Ranked<G> {
 impl<G: Game> Expand<G> for Ranked<G> {
     fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, at: At, _: &mut Rng) -> Step {
         let node = at.node;
-        let fresh = self.when == When::SecondVisit && tree.node(node).visits() == 0 && node != ROOT;
-        if fresh || tree.full() {
+        if self.when.waits(tree, node) || tree.full() {
             return Step::Playout;
         }
         game.legal(s, &mut self.moves);

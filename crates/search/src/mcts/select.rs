@@ -61,6 +61,11 @@ pub trait Select: Send {
         false
     }
 
+    /// Priors count in a child's chance, like so many visits.
+    fn prior_visits(&self) -> Option<f32> {
+        None
+    }
+
     /// All-moves-as-first statistics must be kept.
     fn wants_amaf(&self) -> bool {
         false

@@ -12,13 +12,17 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Proven values by position, history included. What is proven stays so: they are kept for the whole match.
 #[derive(Default)]
-pub(crate) struct Proofs(HashMap<u64, Payoffs, BuildHasherDefault<Plain>>);
+pub(crate) struct Proofs(ByKey<Payoffs>);
+
+/// Something for each position.
+pub(crate) type ByKey<T> = HashMap<u64, T, BuildHasherDefault<Plain>>;
+
+/// What a position is looked up by: all that the future depends on, so that a line of play never leads to the same key twice.
+pub(crate) fn position_key<G: Game>(game: &G, s: &G::State) -> u64 {
+    game.key(s) ^ game.history_key(s)
+}
 
 impl Proofs {
-    pub fn key<G: Game>(game: &G, s: &G::State) -> u64 {
-        game.key(s) ^ game.history_key(s)
-    }
-
     pub fn get(&self, key: u64) -> Option<Payoffs> {
         self.0.get(&key).copied()
     }
@@ -37,7 +41,7 @@ impl Proofs {
 
 /// Keys are hashes already.
 #[derive(Default)]
-struct Plain(u64);
+pub(crate) struct Plain(u64);
 
 impl Hasher for Plain {
     fn finish(&self) -> u64 {
@@ -60,25 +64,28 @@ pub(crate) fn settle_end(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
     }
 }
 
-/// After a simulation along `path` that ended with `payoffs`: proves what can be proven, from the leaf up. Gives the place from
-/// which on the path is proven.
-pub(crate) fn settle(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) -> usize {
+/// After a simulation along `path` that ended with `payoffs`: proves what can be proven, from the leaf up, and with a node the one
+/// that is `joined` to it at its place on the path. Gives the place from which on the path is proven.
+pub(crate) fn settle(tree: &mut Tree, path: &[NodeId], joined: &[(usize, NodeId)], payoffs: &Payoffs) -> usize {
+    let mut joined = joined.iter().rev().peekable();
     for (i, &n) in path.iter().enumerate().rev() {
         let node = tree.node(n);
         if node.hidden() {
             return i + 1; // its mover cannot choose by what it must not see
         }
-        if node.proven() {
-            continue;
+        if !node.proven() {
+            let value = match node.over() {
+                true if i + 1 == path.len() => Some(*payoffs),
+                true => None,
+                false => derived(tree, n),
+            };
+            match value {
+                Some(value) => tree.prove(n, &value),
+                None => return i + 1,
+            }
         }
-        let value = match node.over() {
-            true if i + 1 == path.len() => Some(*payoffs),
-            true => None,
-            false => derived(tree, n),
-        };
-        match value {
-            Some(value) => tree.prove(n, &value),
-            None => return i + 1,
+        if let Some((_, double)) = joined.next_if(|(place, _)| *place == i) {
+            tree.prove(*double, &tree.means(n));
         }
     }
     0

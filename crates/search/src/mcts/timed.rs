@@ -64,6 +64,10 @@ impl Select for Timed<dyn Select> {
         self.part.wants_squares()
     }
 
+    fn prior_visits(&self) -> Option<f32> {
+        self.part.prior_visits()
+    }
+
     fn wants_amaf(&self) -> bool {
         self.part.wants_amaf()
     }

@@ -10,6 +10,7 @@
 //! and end in playouts from the leaves that there are.
 
 use ludex_core::{Move, Payoffs, Player};
+use std::collections::HashMap;
 
 /// A node's number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, bytemuck::Pod, bytemuck::Zeroable)]
@@ -24,7 +25,7 @@ pub const ROOT: NodeId = NodeId(0);
 pub struct Node {
     mv: Move,
     visits: u32,
-    /// Where the block of its children begins.
+    /// Where the block of its children begins; if it is joined to another node, that one's number.
     edges: u32,
     /// Its own place in its parent's block.
     place: u32,
@@ -42,6 +43,7 @@ const OPENED: u8 = 2;
 const OVER: u8 = 4;
 const PROVEN: u8 = 8;
 const HIDDEN: u8 = 16;
+const JOINED: u8 = 32;
 
 impl Node {
     fn new(mv: Move, chooser: Player, place: u32) -> Self {
@@ -131,6 +133,8 @@ pub struct Tree {
     unused: u64,
     /// What a net thought of each node beforehand; empty without one.
     priors: Vec<f32>,
+    /// How many visits that counts for, if chances mix it in.
+    prior_visits: Option<f32>,
     capacity: usize,
 }
 
@@ -155,8 +159,10 @@ pub(crate) const LANES: usize = 8;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Chance {
     /// The mean payoff of the player who chooses it: infinite before the first visit, the least number if it is proven lost.
+    /// With priors that count like visits, they are in it, and before the first visit it is the prior.
     pub mean: f32,
-    /// One over the square root of its visits; 0 before the first, and if the value is proven.
+    /// One over the square root of its visits; 0 before the first, and if the value is proven. With such priors there is one
+    /// visit more.
     pub doubt: f32,
 }
 
@@ -176,10 +182,16 @@ impl Tree {
             free: std::array::from_fn(|_| Vec::new()),
             unused: 0,
             priors: Vec::new(),
+            prior_visits: None,
             capacity: capacity.max(1),
         };
         tree.clear();
         tree
+    }
+
+    /// The same, but what a net thinks of a node counts in its [`Chance`] like so many visits.
+    pub fn with_prior_visits(self, visits: Option<f32>) -> Self {
+        Tree { prior_visits: visits, ..self }
     }
 
     /// Back to the root only, keeping the memory.
@@ -285,9 +297,26 @@ impl Tree {
         self.squares.as_ref().map_or(0.0, |s| s[n.0 as usize * self.players + p.index()])
     }
 
+    /// The node whose children are this one's: itself, or the one that it was joined to.
+    #[inline]
+    pub fn first(&self, n: NodeId) -> NodeId {
+        let node = self.node(n);
+        if node.flags & JOINED == 0 { n } else { NodeId(node.edges) }
+    }
+
+    /// Joins a node that has no children to one of the same position: these are its children too, and its mean is that of all
+    /// simulations through either.
+    pub(crate) fn join(&mut self, n: NodeId, first: NodeId) {
+        let node = &mut self.nodes[n.0 as usize];
+        debug_assert!(!node.opened() && node.flags & JOINED == 0 && n != first);
+        node.flags |= JOINED;
+        node.edges = first.0;
+    }
+
     /// What a player gets on average below a node; 0 where no simulation has been.
     #[inline]
     pub fn mean(&self, n: NodeId, p: Player) -> f64 {
+        let n = self.first(n);
         let visits = self.node(n).visits;
         if visits == 0 { 0.0 } else { self.total(n, p) / visits as f64 }
     }
@@ -410,6 +439,10 @@ impl Tree {
             self.priors.resize(n.0 as usize + 1, 0.0);
         }
         self.priors[n.0 as usize] = prior;
+        if self.prior_visits.is_some() && self.node(n).visits == 0 {
+            let place = self.node(n).place as usize;
+            self.chances[place] = Chance { mean: prior, doubt: 1.0 };
+        }
     }
 
     /// What a net thought of a node beforehand; 0 without one.
@@ -430,9 +463,14 @@ impl Tree {
             squares[at..at + self.players].iter_mut().zip(payoffs.as_slice()).for_each(|(t, &v)| *t += (v * v) as f64);
         }
         if node.flags & PROVEN == 0 {
-            let inverse = 1.0 / node.visits as f32;
-            let mean = totals[node.chooser().index()] as f32 * inverse;
-            self.chances[node.place as usize] = Chance { mean, doubt: inverse.sqrt() };
+            let (place, chooser) = (node.place as usize, node.chooser());
+            let first = if node.flags & JOINED == 0 { n } else { NodeId(node.edges) };
+            let (own, all) = (node.visits as f32, self.node(first).visits as f32);
+            let total = self.total(first, chooser) as f32;
+            self.chances[place] = match self.prior_visits {
+                None => Chance { mean: total * (1.0 / all), doubt: (1.0 / own).sqrt() },
+                Some(k) => Chance { mean: (total + k * self.prior(n)) / (all + k), doubt: (1.0 / (own + 1.0)).sqrt() },
+            };
         }
     }
 
@@ -452,11 +490,20 @@ impl Tree {
 
     /// Keeps only what lies below the child that `m` leads to, which becomes the root; everything goes if there is none.
     pub fn descend(&mut self, m: Move) {
-        let old = std::mem::replace(self, Tree::new(self.players, self.capacity, self.squares.is_some()));
+        let old = std::mem::replace(
+            self,
+            Tree::new(self.players, self.capacity, self.squares.is_some()).with_prior_visits(self.prior_visits),
+        );
         let Some(&start) = old.children(ROOT).iter().find(|&&c| old.node(c).mv == m) else { return };
         let place = self.nodes[0].place;
-        self.nodes[0] = Node { place, ..*old.node(start) };
-        let mut todo = vec![(start, ROOT)];
+        // A joined node takes the place of the first one where that is not below the new root or comes later.
+        let mut copies = HashMap::from([(old.first(start), ROOT)]);
+        let moved = |n: NodeId, place| {
+            let (node, first) = (old.node(n), old.node(old.first(n)));
+            Node { mv: node.mv, place, players: node.players & 0xf0 | first.players & 15, ..*first }
+        };
+        self.nodes[0] = moved(start, place);
+        let mut todo = vec![(old.first(start), ROOT)];
         while let Some((from, to)) = todo.pop() {
             let (f, t) = (from.0 as usize * self.players, to.0 as usize * self.players);
             self.totals[t..t + self.players].copy_from_slice(&old.totals[f..f + self.players]);
@@ -468,13 +515,25 @@ impl Tree {
             self.nodes[to.0 as usize].edges = edges;
             for (i, &child) in old.children(from).iter().enumerate() {
                 let place = edges + i as u32;
-                let copy = self.push(Node { place, ..*old.node(child) });
+                let first = old.first(child);
+                let copy = match copies.get(&first) {
+                    Some(&there) => {
+                        let flags = old.node(child).flags & !OPENED | JOINED;
+                        let none = Node { width: 0, children: 0, room: 0, ..*old.node(child) };
+                        self.push(Node { place, edges: there.0, flags, ..none })
+                    }
+                    None => {
+                        let copy = self.push(moved(child, place));
+                        copies.insert(first, copy);
+                        todo.push((first, copy));
+                        copy
+                    }
+                };
                 self.edges[place as usize] = copy.0;
                 self.chances[place as usize] = old.chances(from)[i];
                 if !old.priors.is_empty() {
                     self.set_prior(copy, old.prior(child));
                 }
-                todo.push((child, copy));
             }
         }
     }

@@ -132,8 +132,10 @@ pub enum Output3 {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Play {
-    /// The search with the cut playout that is handed over; `playout.model=` is added.
+    /// The search with the cut playout that is handed over; the net is added.
     pub agent: Spec,
+    /// The same as far as it needs no net, to tell what the search gains and what the net.
+    pub bare: Spec,
     /// The same as the paper has it.
     pub literal: Spec,
     /// The paper's search without the net.
@@ -444,10 +446,11 @@ fn train(
     Ok((model, at.curve))
 }
 
-/// The agent with its net.
+/// The agent with its net: that of its playouts alone, or that of the whole search, whose playouts use it too.
 fn composed(spec: &Spec, model: &std::path::Path) -> Spec {
+    let place = if spec.name == "neural" { "model" } else { "playout.model" };
     let mut spec = spec.clone();
-    spec.set("playout.model", model.display());
+    spec.set(place, model.display());
     spec
 }
 

@@ -87,13 +87,6 @@ impl Stage<'_> {
         [("literal", &self.config.play.literal), ("improved", &self.config.play.agent)]
     }
 
-    /// Our search without its net.
-    fn bare(&self) -> Spec {
-        let mut spec = self.config.play.agent.clone();
-        spec.set("playout", "uniform");
-        spec
-    }
-
     /// A row with the nets: a match for each seed.
     fn net(&self, name: &str, spec: &Spec, games: usize) -> Result<Vec<Bouts>, RunError> {
         let row = |(trained, seed): (&Trained, &u64)| {
@@ -387,7 +380,11 @@ fn cost(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let plain = &stage.config.play.plain;
     let (without, top) = (stage.plain(&format!("plain-{sims}"), &at(plain, sims))?, ceiling(stage)?);
     row("plain UCT", thousands(sims), &without);
-    row("improved, without its net", thousands(sims), &stage.plain(&format!("bare-{sims}"), &at(&stage.bare(), sims))?);
+    row(
+        "improved, without its net",
+        thousands(sims),
+        &stage.plain(&format!("bare-{sims}"), &at(&stage.config.play.bare, sims))?,
+    );
     let mut notes = Vec::new();
     for search in stage.searches() {
         let with = stage.with_net(search, sims)?;

@@ -227,11 +227,17 @@ fn mcts<G: Game>(game: &G, r: &Reading<'_>) -> Result<Box<dyn Search<G>>, SpecEr
 
 /// Children one by one or all at once.
 fn expansion<G: Game>(r: &Reading<'_>) -> Result<Box<dyn Expand<G>>, SpecError> {
-    Ok(match r.choice("expand", &[("random", 0), ("leftmost", 1), ("all", 2), ("second", 3)])? {
-        0 => Box::new(OneChild::new(Next::Random)),
-        1 => Box::new(OneChild::new(Next::Leftmost)),
-        2 => Box::new(AllChildren::new(When::FIRST)),
-        _ => Box::new(AllChildren::new(When::SECOND)),
+    let ways = [
+        ("random", Err(Next::Random)),
+        ("leftmost", Err(Next::Leftmost)),
+        ("all", Ok(When::FIRST)),
+        ("second", Ok(When::SECOND)),
+        ("fourth", Ok(When(4))),
+        ("eighth", Ok(When(8))),
+    ];
+    Ok(match r.choice("expand", &ways)? {
+        Err(next) => Box::new(OneChild::new(next)),
+        Ok(when) => Box::new(AllChildren::new(when)),
     })
 }
 

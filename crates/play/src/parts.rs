@@ -54,7 +54,7 @@ const PHASES: &[Opt] = &[
     opt(
         "expand",
         "random",
-        "random | leftmost: one child a simulation; all | second: all children at the first | second visit",
+        "random | leftmost: one child a simulation; all | second | fourth | eighth: all children at the first | .. visit",
     ),
     final_move("robust"),
 ];
@@ -134,7 +134,7 @@ const GUIDED: &[Opt] = &[
     opt(
         "expand",
         "leftmost",
-        "random | leftmost: one child a simulation; all | second: all children at the first | second visit",
+        "random | leftmost: one child a simulation; all | second | fourth | eighth: all children at the first | .. visit",
     ),
     opt("c", "1.4", "exploration constant, plain form on [0, 1]; 140 of 100 in the paper"),
     final_move("robust"),

@@ -172,7 +172,7 @@ fn the_exhibits_can_be_reproduced_on_any_number_of_threads() {
     let lasting = |e: &[Exhibit]| e.iter().take(6).map(|e| e.markdown()).collect::<String>();
     assert_eq!(lasting(&first), lasting(&run(&one, 2)), "nothing is played twice");
     run(&two, 2);
-    for label in ["improved", "literal", "mlp-4"] {
+    for label in ["playout", "selection", "literal", "mlp-4"] {
         let hashes = |dir: &Path| {
             let all = entries(&dir.join(format!("{label}-seed2"))).unwrap();
             all.into_iter().map(|e| (e.part, e.sha256)).collect::<Vec<_>>()

@@ -156,7 +156,10 @@ pub fn over_seeds(duels: &[Duel]) -> (f64, Interval) {
 pub fn reproduce(experiment: &Experiment<'_>) -> Result<Vec<Exhibit>, RunError> {
     match system(experiment.system)?.reproduce {
         Some(reproduce) => reproduce(experiment),
-        None => Err(RunError::Config(format!("{} reproduces no tables", experiment.system))),
+        None => Err(RunError::Config(format!(
+            "{} has no experiments of its own: `ludex reproduce carl` carries them out for both uses",
+            experiment.system
+        ))),
     }
 }
 

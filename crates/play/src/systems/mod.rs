@@ -105,7 +105,7 @@ pub const SYSTEMS: &[System] = &[
         file: include_str!("../../../../systems/carl-selection.toml"),
         games: CARL_GAMES,
         learn: carl::learn,
-        reproduce: Some(carl::reproduce),
+        reproduce: None,
         so_far: Some(carl::so_far),
         check: check::<carl::Config>,
     },

@@ -32,8 +32,9 @@ pub struct Config {
     pub play: Play,
     /// What is measured.
     pub measure: Measure,
-    /// The paper's experiments.
-    pub reproduce: Reproduce,
+    /// The paper's experiments; they stand in one file for both systems.
+    #[serde(default)]
+    pub reproduce: Option<Reproduce>,
 }
 
 /// Who plays; `model=` is added.

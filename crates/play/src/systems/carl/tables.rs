@@ -27,8 +27,8 @@ pub struct Reproduce {
     pub sims: u64,
     pub opening_plies: u32,
     pub uct: Spec,
-    pub playout: Spec,
-    pub selection: Spec,
+    pub playout: Way,
+    pub selection: Way,
     pub literal: Vec<String>,
     pub literal_playout: Spec,
     pub literal_selection: Spec,
@@ -42,16 +42,24 @@ pub struct Reproduce {
     pub profile_moves: usize,
 }
 
+/// What is learned, and who plays with it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Way {
+    /// Options of learning.
+    pub set: Vec<String>,
+    /// Who plays; the model is added.
+    pub agent: Spec,
+}
+
 /// What is used for one game in place of the general choice.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choice {
-    /// Options of learning.
-    pub set: Vec<String>,
-    /// Who plays with guided playouts.
-    pub playout: Option<Spec>,
-    /// Who plays with guided selection.
-    pub selection: Option<Spec>,
+    /// With guided playouts.
+    pub playout: Option<Way>,
+    /// With guided selection.
+    pub selection: Option<Way>,
 }
 
 /// The paper's win rates in percent and their standard deviations: as player 1, as player 2, in all.
@@ -60,7 +68,7 @@ type Paper = [[(f64, f64); 3]; 2];
 /// Branching, depth and the number and rows of the table, playout first.
 fn paper(family: &str) -> Option<(f64, f64, &'static str, Paper)> {
     Some(match family {
-        "connect4" | "connectFour" => (
+        "connect4" => (
             4.0,
             36.0,
             "Table 2",
@@ -105,6 +113,9 @@ struct Stage<'a> {
     family: String,
     arena: Run<'a>,
 }
+
+/// In place of a label: no policy is needed.
+const BARE: &str = "";
 
 /// A row of games against UCT, over policies.
 struct Row {
@@ -153,9 +164,25 @@ fn own(settings: &[String]) -> Vec<String> {
     [&["measure.games=0".to_string()], settings].concat()
 }
 
+/// The same search without what was learned: what is gained by other constants alone.
+fn bare(agent: &Spec) -> Spec {
+    let mut bare = agent.clone();
+    bare.name = "uct".into();
+    bare.args.retain(|(key, _)| !["playout", "model", "k", "first"].contains(&key.as_str()));
+    bare
+}
+
 impl Stage<'_> {
-    fn choice(&self) -> Choice {
-        self.r.by_game.get(&self.family).cloned().unwrap_or_default()
+    fn choice(&self) -> Option<&Choice> {
+        self.r.by_game.get(&self.family)
+    }
+
+    fn playout(&self) -> &Way {
+        self.choice().and_then(|c| c.playout.as_ref()).unwrap_or(&self.r.playout)
+    }
+
+    fn selection(&self) -> &Way {
+        self.choice().and_then(|c| c.selection.as_ref()).unwrap_or(&self.r.selection)
     }
 
     fn learn(&self, label: &str, seeds: &[u64], settings: &[String]) -> Result<Vec<Report>, RunError> {
@@ -179,7 +206,10 @@ impl Stage<'_> {
     ) -> Result<Row, RunError> {
         let opponent = self.at(&self.r.uct, uct);
         let duel = |&seed: &u64| {
-            let mut agent = with_model(agent, &self.experiment.run_dir(label, seed));
+            let mut agent = match label {
+                BARE => agent.clone(),
+                _ => with_model(agent, &self.experiment.run_dir(label, seed)),
+            };
             if agent.name != "policy" {
                 agent.set("sims", self.r.sims);
             }
@@ -220,7 +250,9 @@ pub fn reproduce(experiment: &Experiment<'_>) -> Result<Vec<Exhibit>, RunError> 
     }
     let config: Config = crate::systems::read(&experiment.plan(experiment.seeds[0], &[])?.options)?;
     let stem = std::path::Path::new(info.family()).file_stem().map_or("", |s| s.to_str().unwrap_or(""));
-    let stage = Stage { experiment, r: &config.reproduce, family: stem.into(), arena: experiment.arena()? };
+    let stem = if stem == "connectFour" { "connect4" } else { stem };
+    let r = config.reproduce.ok_or_else(|| RunError::Config("[reproduce] is missing".into()))?;
+    let stage = Stage { experiment, r: &r, family: stem.into(), arena: experiment.arena()? };
     let strength = paper(&stage.family).map_or("Table 2", |p| p.2);
     let wants = |names: &[&str]| names.iter().any(|n| experiment.wants(n));
     let mut all = Vec::new();
@@ -247,7 +279,7 @@ pub fn reproduce(experiment: &Experiment<'_>) -> Result<Vec<Exhibit>, RunError> 
 fn shape(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let mut out =
         Exhibit::new("Table 1", "branching factor and depth", &["", "paper", "while learning", "random games"]);
-    let reports = stage.learn("improved", &stage.experiment.seeds[..1], &stage.choice().set)?;
+    let reports = stage.learn("playout", &stage.experiment.seeds[..1], &stage.playout().set)?;
     let metric = |name: &str| reports[0].figures["metrics"][name].as_f64().unwrap_or(f64::NAN);
     let quoted = paper(&stage.family);
     let quote = |f: fn(&(f64, f64, &str, Paper)) -> f64| quoted.as_ref().map_or("-".into(), |p| f(p).to_string());
@@ -332,17 +364,16 @@ fn apart(stage: &Stage<'_>) -> Vec<u64> {
 
 /// The equivalence parameter, chosen on policies of its own.
 fn equivalence(stage: &Stage<'_>) -> Result<(f64, Exhibit), RunError> {
-    let (r, choice) = (stage.r, stage.choice());
+    let (r, selection) = (stage.r, stage.selection());
     let seeds = apart(stage);
-    stage.learn("improved", &seeds, &choice.set)?;
-    let selection = choice.selection.as_ref().unwrap_or(&r.selection);
+    stage.learn("selection", &seeds, &selection.set)?;
     let mut out =
         Exhibit::new("K", format!("k, on {} policies that are not reported below", seeds.len()), &["k", "score"]);
     let mut best = (f64::MIN, 0.0);
     for &k in &r.ks {
-        let mut agent = selection.clone();
+        let mut agent = selection.agent.clone();
         agent.set("k", k);
-        let row = stage.play(&format!("k-{k}"), ("improved", &seeds), &agent, r.sims, r.k_games)?;
+        let row = stage.play(&format!("k-{k}"), ("selection", &seeds), &agent, r.sims, r.k_games)?;
         let (score, interval) = over_seeds(&row.duels);
         if score > best.0 {
             best = (score, k);
@@ -355,7 +386,7 @@ fn equivalence(stage: &Stage<'_>) -> Result<(f64, Exhibit), RunError> {
 
 /// Tables 2 to 4: guided playouts and guided selection against UCT.
 fn policies(stage: &Stage<'_>, name: &str, k: f64) -> Result<Exhibit, RunError> {
-    let (r, choice, seeds) = (stage.r, stage.choice(), &stage.experiment.seeds[..]);
+    let (r, seeds) = (stage.r, &stage.experiment.seeds[..]);
     let columns = [
         "agent",
         "equal",
@@ -385,14 +416,14 @@ fn policies(stage: &Stage<'_>, name: &str, k: f64) -> Result<Exhibit, RunError> 
             ]);
         }
     }
-    let mut selection = choice.selection.clone().unwrap_or(r.selection.clone());
-    selection.set("k", k);
-    let playout = choice.playout.clone().unwrap_or(r.playout.clone());
+    let (playout, selection) = (stage.playout(), stage.selection());
+    let mut at_k = selection.agent.clone();
+    at_k.set("k", k);
     let rows = [
         ("literal playout", "literal", &r.literal, &r.literal_playout, r.literal_games),
         ("literal selection", "literal", &r.literal, &r.literal_selection, r.literal_games),
-        ("playout", "improved", &choice.set, &playout, r.games),
-        ("selection", "improved", &choice.set, &selection, r.games),
+        ("playout", "playout", &playout.set, &playout.agent, r.games),
+        ("selection", "selection", &selection.set, &at_k, r.games),
     ];
     for (title, label, settings, agent, games) in rows {
         if games == 0 {
@@ -402,24 +433,29 @@ fn policies(stage: &Stage<'_>, name: &str, k: f64) -> Result<Exhibit, RunError> 
         let file = title.replace(' ', "-");
         let equal = stage.play(&file, (label, seeds), agent, r.sims, games)?;
         let (timed, sims) = stage.in_time(&file, (label, seeds), agent, &equal, games)?;
-        for (equal, sims, row) in [("simulations", r.sims, &equal), ("processor time", sims, &timed)] {
-            let [first, second, score, deviation, ms, ratio] = row.cells();
-            out.row([title.into(), equal.into(), sims.to_string(), first, second, score, deviation, ms, ratio]);
+        let mut shown =
+            vec![(title.to_string(), "simulations", r.sims, equal), (title.to_string(), "processor time", sims, timed)];
+        if label != "literal" {
+            let row = stage.play(&format!("{file}-bare"), (BARE, seeds), &bare(agent), r.sims, games)?;
+            shown.push((format!("{title}, nothing learned"), "simulations", r.sims, row));
         }
-        out.notes.push(format!(
-            "{title}: {agent}, learned with {}",
-            if settings.is_empty() { "the defaults".into() } else { settings.join(" ") }
-        ));
+        for (title, equal, sims, row) in shown {
+            let [first, second, score, deviation, ms, ratio] = row.cells();
+            out.row([title, equal.into(), sims.to_string(), first, second, score, deviation, ms, ratio]);
+        }
+        out.notes.push(format!("{title}: {agent}, learned with {}", settings.join(" ")));
     }
+    out.notes.push("nothing learned: the same search with the same constants, but without what was learned".into());
     out.notes.push(format!("{} policies; deviation: standard deviation over policies, in percent", seeds.len()));
     Ok(out)
 }
 
 /// Tables 5 to 7: where the time goes.
 fn profile(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
-    let (r, choice) = (stage.r, stage.choice());
+    let (r, playout, selection) = (stage.r, stage.playout(), stage.selection());
     let (table, seed) = (stage.experiment.table, stage.experiment.seeds[0]);
-    stage.learn("improved", &[seed], &choice.set)?;
+    stage.learn("playout", &[seed], &playout.set)?;
+    stage.learn("selection", &[seed], &selection.set)?;
     stage.learn("literal", &[seed], &r.literal)?;
     let mut out = Exhibit::new(
         "Table 5 to Table 7",
@@ -437,8 +473,8 @@ fn profile(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let own = |agent: &Spec, label: &str| with_model(agent, &stage.experiment.run_dir(label, seed));
     let searches = [
         ("UCT", r.uct.clone()),
-        ("selection", own(choice.selection.as_ref().unwrap_or(&r.selection), "improved")),
-        ("playout", own(choice.playout.as_ref().unwrap_or(&r.playout), "improved")),
+        ("selection", own(&selection.agent, "selection")),
+        ("playout", own(&playout.agent, "playout")),
         ("literal selection", own(&r.literal_selection, "literal")),
         ("literal playout", own(&r.literal_playout, "literal")),
     ];

@@ -364,7 +364,9 @@ impl Runs {
 #[derive(Parser)]
 #[command(
     after_help = "Examples:\n  ludex tune othello --agent 'uct(sims=200, form=kocsis, reward=signed)' --option c=0.2..2.0\n  \
-    ludex tune connect4 --agent 'uct(sims=500, playout=mast)' --option c=0.1..2 --option playout.eps=0..1 --against 'uct(sims=500)'"
+    ludex tune connect4 --agent 'uct(sims=500, playout=mast)' --option c=0.1..2 --option playout.eps=0..1 --against 'uct(sims=500)'\n\n\
+    A tournament instead, every constant against every other on several boards and at several limits:\n  \
+    ludex reproduce uct-nn --table 3 --set 'reproduce.constants=[0.5, 1.0, 1.41, 2.0]' --set 'reproduce.limits=[610, 1221]'"
 )]
 pub struct Tune {
     /// Which game

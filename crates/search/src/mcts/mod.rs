@@ -234,7 +234,8 @@ impl<G: Game> Mcts<G> {
             if node.proven() && at != ROOT {
                 return Some(self.tree.means(at));
             }
-            if self.firsts.is_some() && !node.opened() && !game.hidden(s) {
+            // A node is the first of its position, or joined to it, from its first visit on.
+            if self.firsts.is_some() && node.visits() == 0 && !game.hidden(s) {
                 let first = self.first(game, s, at);
                 if first != at {
                     at = first;
@@ -383,27 +384,28 @@ impl<G: Game> Mcts<G> {
         }
     }
 
-    /// The child of a node to play, by the final-move rule.
+    /// The child of a node to play, by the final-move rule. If all are lost, the one that was hardest to refute: an opponent
+    /// who does not see everything may go wrong there.
     fn decide(&self, at: NodeId, rng: &mut Rng) -> Option<NodeId> {
         let p = self.tree.node(at).mover();
+        const LOST: u8 = 0;
+        const UNKNOWN: u8 = 1;
+        const OPEN: u8 = 2;
+        const WON: u8 = 3;
         let score = |c: NodeId| {
             let (visits, mean) = (self.tree.node(c).visits(), self.tree.mean(c, p));
-            if self.tree.node(c).proven() && mean >= 1.0 {
-                return f64::INFINITY;
-            }
-            if self.tree.node(c).proven() && mean <= -1.0 {
-                return f64::MIN;
-            }
             match self.options.final_move {
-                FinalMove::Robust => visits as f64 + (mean + 1.0) / 4.0,
-                FinalMove::MaxValue { visits: least } if visits < least.max(1) => f64::MIN,
-                FinalMove::MaxValue { .. } => mean,
-                FinalMove::Secure { .. } if visits == 0 => f64::MIN,
-                FinalMove::Secure { a } => mean - a / (visits as f64).sqrt(),
+                _ if self.tree.node(c).proven() && mean >= 1.0 => (WON, 0.0),
+                _ if self.tree.node(c).proven() && mean <= -1.0 => (LOST, visits as f64),
+                FinalMove::Robust => (OPEN, visits as f64 + (mean + 1.0) / 4.0),
+                FinalMove::MaxValue { visits: least } if visits < least.max(1) => (UNKNOWN, 0.0),
+                FinalMove::MaxValue { .. } => (OPEN, mean),
+                FinalMove::Secure { .. } if visits == 0 => (UNKNOWN, 0.0),
+                FinalMove::Secure { a } => (OPEN, mean - a / (visits as f64).sqrt()),
             }
         };
         let children = self.tree.children(at);
-        let top = children.iter().map(|&c| score(c)).fold(f64::NEG_INFINITY, f64::max);
+        let top = children.iter().map(|&c| score(c)).fold((LOST, -1.0), |a, b| if b > a { b } else { a });
         let tied: Vec<NodeId> = children.iter().copied().filter(|&c| score(c) == top).collect();
         rng.pick(&tied).copied()
     }

@@ -7,9 +7,10 @@
 //! ways and scale rewards in three; [`Form`] and [`Reward`] keep both apart, and [`Ucb1::plain_constant`] converts.
 
 use super::amaf::Amaf;
-use super::tree::{Chance, LANES, NodeId, Tree};
+use super::tree::{LANES, NodeId, Tree};
 use ludex_core::{Player, Rng};
 use std::sync::LazyLock;
+use wide::f32x8;
 
 /// How the exploration constant is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,7 +118,7 @@ pub struct Ucb1 {
     factor: f32,
     logs: Logs,
     /// Scores of a wide node's children.
-    scores: Vec<[f32; LANES]>,
+    scores: Vec<f32x8>,
 }
 
 impl Ucb1 {
@@ -148,22 +149,28 @@ impl Select for Ucb1 {
         let node = at.tree.node(at.node());
         let spread = self.factor * self.logs.root(node.visits());
         let children = at.tree.children(at.node()).len();
-        let score = |c: &Chance| c.mean + spread * c.doubt;
         let chunks = at.tree.chances_by_eight(at.node());
-        if let [only] = chunks {
-            let scores = masked(only.map(|c| score(&c)), children);
-            let equals = equal_lanes(&scores, highest(&scores));
-            return nth_of(equals, rng);
+        let mut few = [f32x8::ZERO; FEW];
+        let scores = match few.get_mut(..chunks.len()) {
+            Some(few) => few,
+            None => {
+                self.scores.resize(chunks.len(), f32x8::ZERO);
+                &mut self.scores[..]
+            }
+        };
+        // First the highest score, then who has it.
+        for (score, c) in scores.iter_mut().zip(chunks) {
+            *score = f32x8::new(c.map(|c| c.mean + spread * c.doubt));
         }
-        // Wide nodes: the same in two passes, first for the highest score and then for who has it.
-        let left = |i: usize| children - LANES * i;
-        self.scores.clear();
-        self.scores.extend(chunks.iter().enumerate().map(|(i, c)| masked(c.map(|c| score(&c)), left(i))));
-        let top = self.scores.iter().map(highest).fold(f32::NEG_INFINITY, f32::max);
-        let count: u32 = self.scores.iter().map(|s| equal_lanes(s, top).count_ones()).sum();
+        if let Some(last) = scores.last_mut() {
+            *last = masked(*last, children - LANES * (chunks.len() - 1));
+        }
+        let top = scores.iter().fold(f32x8::splat(f32::NEG_INFINITY), |top, s| top.fast_max(*s));
+        let top = f32x8::splat(highest(top.as_array()));
+        let equals = |s: &f32x8| s.simd_eq(top).to_bitmask();
+        let count: u32 = scores.iter().map(|s| equals(s).count_ones()).sum();
         let mut nth = if count > 1 { rng.below(count) } else { 0 };
-        for (i, scores) in self.scores.iter().enumerate() {
-            let equals = equal_lanes(scores, top);
+        for (i, equals) in scores.iter().map(equals).enumerate() {
             if nth < equals.count_ones() {
                 return LANES * i + nth_bit(equals, nth);
             }
@@ -190,34 +197,20 @@ impl Select for Ucb1Abs {
     }
 }
 
+/// Chunks of children whose scores need no memory of their own: 64 children.
+const FEW: usize = 8;
+
 /// Scores of lanes that hold no child become the least there is.
 #[inline]
-fn masked(mut scores: [f32; LANES], children: usize) -> [f32; LANES] {
-    for (i, score) in scores.iter_mut().enumerate() {
-        *score = if i < children { *score } else { f32::NEG_INFINITY };
-    }
-    scores
+fn masked(scores: f32x8, children: usize) -> f32x8 {
+    let lanes = f32x8::new([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    lanes.simd_lt(f32x8::splat(children as f32)).select(scores, f32x8::splat(f32::NEG_INFINITY))
 }
 
 #[inline]
 fn highest(s: &[f32; LANES]) -> f32 {
     let max = |a: f32, b: f32| if a > b { a } else { b };
     max(max(max(s[0], s[4]), max(s[1], s[5])), max(max(s[2], s[6]), max(s[3], s[7])))
-}
-
-/// A bit for each lane whose score is `top`.
-#[inline]
-fn equal_lanes(scores: &[f32; LANES], top: f32) -> u32 {
-    scores.iter().enumerate().map(|(i, &s)| ((s == top) as u32) << i).fold(0, |a, b| a | b)
-}
-
-/// A random one of the set bits.
-#[inline]
-fn nth_of(bits: u32, rng: &mut Rng) -> usize {
-    match bits.count_ones() {
-        0 | 1 => bits.trailing_zeros() as usize,
-        many => nth_bit(bits, rng.below(many)),
-    }
 }
 
 #[inline]

@@ -5,7 +5,7 @@
 //! as quoted.
 
 use super::bouts::{BOXES, Bouts, Match, PAYOFF, regret_text};
-use super::{Config, composed, generate};
+use super::{Config, Play, composed, generate};
 use crate::spec::Spec;
 use crate::stats::{Wdl, seeds_interval};
 use crate::store::{Json, Run, RunError};
@@ -13,7 +13,8 @@ use crate::systems::Plan;
 use crate::systems::exhibit::{Exhibit, Experiment, percent};
 use crate::systems::measure::LEVEL;
 use crate::table::Position;
-use ludex_core::{Move, Rng};
+use cpu_time::ThreadTime;
+use ludex_core::{Limit, Move, Rng};
 use ludex_learn::{Folded, Model};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -102,16 +103,36 @@ impl Stage<'_> {
         self.net(&format!("{name}-{sims}"), &at(spec, sims), self.config.tables.games)
     }
 
-    /// Iterations of plain UCT that take as long as one of the searches: measured once and kept, so that a resumed experiment
-    /// goes on with the same number.
-    fn equal_sims(&self, name: &str, measured: u64) -> Result<u64, RunError> {
-        let part = format!("equal-time-{name}/0000");
-        if let Some(Json(sims)) = self.arena.find::<Json<u64>>(&part)? {
-            return Ok(sims);
+    /// Microseconds of processor time for an iteration and milliseconds for a search of each position of the family: the same
+    /// positions for all searches, whose games take different turns and end at different times. Measured once and kept, so that
+    /// a resumed experiment goes on with the same numbers.
+    fn pace(&self, name: &str, spec: &Spec) -> Result<[f64; 2], RunError> {
+        let part = format!("pace-{name}/0000");
+        if let Some(Json(pace)) = self.arena.find::<Json<[f64; 2]>>(&part)? {
+            return Ok(pace);
         }
-        let equal = measured.div_ceil(100) * 100;
-        self.arena.keep(&part, &Json(equal))?;
-        Ok(equal)
+        let table = self.experiment.table;
+        let (mut seconds, mut iterations) = (0.0, 0);
+        for start in &self.starts {
+            let mut agent = table.agent(spec, 1).map_err(|e| RunError::Config(e.to_string()))?;
+            agent.start(&*table.position(start).expect("a published position"));
+            let begun = ThreadTime::now();
+            iterations += agent.choose(&Limit::default()).simulations;
+            seconds += begun.elapsed().as_secs_f64();
+        }
+        let pace = [1e6 * seconds / iterations.max(1) as f64, 1e3 * seconds / self.starts.len().max(1) as f64];
+        self.arena.keep(&part, &Json(pace))?;
+        Ok(pace)
+    }
+
+    /// The mean over the nets of all seeds.
+    fn net_pace(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<[f64; 2], RunError> {
+        let mut sum = [0.0; 2];
+        for (trained, seed) in self.trained.iter().zip(&self.experiment.seeds) {
+            let pace = self.pace(&format!("{name}-{sims}-seed{seed}"), &at(&composed(spec, &trained.model), sims))?;
+            sum.iter_mut().zip(pace).for_each(|(s, p)| *s += p / self.trained.len() as f64);
+        }
+        Ok(sum)
     }
 
     /// States of the games that were not among those learned from: different ones, and all.
@@ -363,10 +384,18 @@ fn cost(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
     let mut out = Exhibit::new(
         "Cost",
         "the net at equal iterations and at equal processor time",
-        &["search", "iterations", "score", "payoff lost a move", "boxes lost a move", "ms a move", "us an iteration"],
+        &[
+            "search",
+            "iterations",
+            "score",
+            "payoff lost a move",
+            "boxes lost a move",
+            "ms a move",
+            "family: ms a search",
+            "us an iteration",
+        ],
     );
-    let micros = |rows: &[Bouts]| mean(rows, |b| 1e3 * b.ms() / b.mean(|d| d.sims).max(1.0));
-    let mut row = |label: &str, sims: String, rows: &[Bouts]| {
+    let mut row = |label: &str, sims: String, rows: &[Bouts], pace: Option<[f64; 2]>| {
         out.row([
             label.into(),
             sims,
@@ -374,42 +403,50 @@ fn cost(stage: &Stage<'_>) -> Result<Exhibit, RunError> {
             regret_text(rows, PAYOFF),
             regret_text(rows, BOXES),
             format!("{:.1}", mean(rows, Bouts::ms)),
-            format!("{:.3}", micros(rows)),
+            pace.map_or("-".into(), |p| format!("{:.1}", p[1])),
+            pace.map_or("-".into(), |p| format!("{:.3}", p[0])),
         ]);
     };
-    let plain = &stage.config.play.plain;
+    let Play { plain, bare, .. } = &stage.config.play;
     let (without, top) = (stage.plain(&format!("plain-{sims}"), &at(plain, sims))?, ceiling(stage)?);
-    row("plain UCT", thousands(sims), &without);
-    row(
-        "improved, without its net",
-        thousands(sims),
-        &stage.plain(&format!("bare-{sims}"), &at(&stage.config.play.bare, sims))?,
-    );
-    let mut notes = Vec::new();
+    let plain_pace = stage.pace(&format!("plain-{sims}"), &at(plain, sims))?;
+    row("plain UCT", thousands(sims), &without, Some(plain_pace));
+    let bare_pace = stage.pace(&format!("bare-{sims}"), &at(bare, sims))?;
+    let bare_rows = stage.plain(&format!("bare-{sims}"), &at(bare, sims))?;
+    row("improved, without its net", thousands(sims), &bare_rows, Some(bare_pace));
+    let mut notes = vec![
+        "family: the first move from each of its positions, the same for all searches; a move of the games takes less, for \
+         games go on with fewer edges and proven positions end a search early"
+            .to_string(),
+    ];
     for search in stage.searches() {
-        let with = stage.with_net(search, sims)?;
-        row(&format!("{}, with the net", search.0), thousands(sims), &with);
-        // Proven positions end a search early: plain UCT gets the time of the iterations that were allowed.
-        let ratio = micros(&with) / micros(&without).max(1e-9);
-        let equal = stage.equal_sims(search.0, (sims as f64 * ratio) as u64)?;
+        let (with, pace) = (stage.with_net(search, sims)?, stage.net_pace(search, sims)?);
+        row(&format!("{}, with the net", search.0), thousands(sims), &with, Some(pace));
+        let ratio = pace[0] / plain_pace[0].max(1e-9);
+        let equal = ((sims as f64 * ratio) as u64).div_ceil(100) * 100;
         let rows = stage.plain(&format!("plain-{equal}"), &at(plain, equal))?;
-        row(&format!("plain UCT, as much time as {}", search.0), equal.to_string(), &rows);
+        row(&format!("plain UCT, as much time as {}", search.0), equal.to_string(), &rows, None);
         let per = |of: fn(&super::bouts::Decision) -> f64| mean(&with, |b| b.mean(of) / b.mean(|d| d.sims).max(1.0));
         let gap = score(&top) - score(&without);
         notes.push(format!(
-            "{}: an iteration takes {:.2} times as long as without a net (paper: 7,345 / 586 = 12.5); {:.2} questions an \
+            "{}: an iteration takes {:.2} times as long as one of plain UCT (paper: 7,345 / 586 = 12.5){}; {:.2} questions an \
              iteration, {:.1} % of the playouts cut (paper: 60.8 %); {}",
             search.0,
             ratio,
+            match search.0 {
+                "improved" => format!(", {:.2} times as long as without its net", pace[0] / bare_pace[0].max(1e-9)),
+                _ => String::new(),
+            },
             per(|d| d.asked),
             100.0 * per(|d| d.cut),
             match gap > 0.0 {
-                true => format!("it closes {:.0} % of the gap to exact play", 100.0 * (score(&with) - score(&without)) / gap),
+                true =>
+                    format!("it closes {:.0} % of the gap to exact play", 100.0 * (score(&with) - score(&without)) / gap),
                 false => "there is no gap between plain UCT and exact play".into(),
             }
         ));
     }
-    row("exact play (ceiling)", "-".into(), &top);
+    row("exact play (ceiling)", "-".into(), &top, None);
     out.notes = notes;
     Ok(out)
 }

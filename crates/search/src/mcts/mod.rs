@@ -234,8 +234,7 @@ impl<G: Game> Mcts<G> {
             if node.proven() && at != ROOT {
                 return Some(self.tree.means(at));
             }
-            // A node is the first of its position, or joined to it, from its first visit on.
-            if self.firsts.is_some() && node.visits() == 0 && !game.hidden(s) {
+            if self.firsts.is_some() && !node.opened() && !node.listed() && !game.hidden(s) {
                 let first = self.first(game, s, at);
                 if first != at {
                     at = first;
@@ -331,6 +330,7 @@ impl<G: Game> Mcts<G> {
         let Some(firsts) = &mut self.firsts else { return at };
         let key = self.keys.last().copied().unwrap_or_else(|| position_key(game, s));
         let first = *firsts.entry(key).or_insert(at);
+        self.tree.list(at);
         if first != at {
             self.tree.join(at, first);
             self.path.pop();

@@ -44,6 +44,7 @@ const OVER: u8 = 4;
 const PROVEN: u8 = 8;
 const HIDDEN: u8 = 16;
 const JOINED: u8 = 32;
+const LISTED: u8 = 64;
 
 impl Node {
     fn new(mv: Move, chooser: Player, place: u32) -> Self {
@@ -103,6 +104,12 @@ impl Node {
     #[inline]
     pub fn hidden(&self) -> bool {
         self.flags & HIDDEN != 0
+    }
+
+    /// It has been looked for by its position (only in a graph).
+    #[inline]
+    pub(crate) fn listed(&self) -> bool {
+        self.flags & LISTED != 0
     }
 
     /// Every move has a child.
@@ -313,6 +320,11 @@ impl Tree {
         node.edges = first.0;
     }
 
+    /// Notes that a node has been looked for by its position.
+    pub(crate) fn list(&mut self, n: NodeId) {
+        self.nodes[n.0 as usize].flags |= LISTED;
+    }
+
     /// What a player gets on average below a node; 0 where no simulation has been.
     #[inline]
     pub fn mean(&self, n: NodeId, p: Player) -> f64 {
@@ -500,7 +512,8 @@ impl Tree {
         let mut copies = HashMap::from([(old.first(start), ROOT)]);
         let moved = |n: NodeId, place| {
             let (node, first) = (old.node(n), old.node(old.first(n)));
-            Node { mv: node.mv, place, players: node.players & 0xf0 | first.players & 15, ..*first }
+            let (players, flags) = (node.players & 0xf0 | first.players & 15, first.flags & !LISTED);
+            Node { mv: node.mv, place, players, flags, ..*first }
         };
         self.nodes[0] = moved(start, place);
         let mut todo = vec![(old.first(start), ROOT)];

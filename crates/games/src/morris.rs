@@ -418,10 +418,10 @@ impl Game for Morris {
         self.play(s, m);
         on.clear();
         off.clear();
-        for p in 0..2 {
+        for (p, (old, new)) in men.into_iter().zip(s.men).enumerate() {
             let fact = |i| Fact(2 * i + p as u32);
-            on.extend(ones((s.men[p] & !men[p]) as u64).map(fact));
-            off.extend(ones((men[p] & !s.men[p]) as u64).map(fact));
+            on.extend(ones((new & !old) as u64).map(fact));
+            off.extend(ones((old & !new) as u64).map(fact));
         }
         for (old, new) in before.into_iter().zip(rest(s)).filter(|(old, new)| old != new) {
             off.extend(old.map(Fact));

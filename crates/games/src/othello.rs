@@ -220,10 +220,10 @@ impl Game for Othello {
         off.push(Fact(turn + s.mover as u32));
         self.play(s, m);
         on.push(Fact(turn + s.mover as u32));
-        for p in 0..2 {
+        for (p, (old, new)) in discs.into_iter().zip(s.discs).enumerate() {
             let fact = |i| Fact(2 * self.at(i) + p as u32);
-            on.extend(ones(s.discs[p] & !discs[p]).map(fact));
-            off.extend(ones(discs[p] & !s.discs[p]).map(fact));
+            on.extend(ones(new & !old).map(fact));
+            off.extend(ones(old & !new).map(fact));
         }
     }
 

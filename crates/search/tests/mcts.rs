@@ -234,7 +234,7 @@ fn a_graph_searches_each_position_once() {
                 continue;
             }
             for &c in tree.children(first) {
-                let mut s = s.clone();
+                let mut s = s;
                 game.play(&mut s, tree.node(c).mv());
                 todo.push((c, s));
             }

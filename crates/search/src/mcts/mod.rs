@@ -9,8 +9,9 @@
 //! answers a choice that it must not see. Each role thus learns its own choice against the mix of the others' (decoupled UCT).
 //! Asked where choices are hidden already, the search starts before them and answers with what it learned for the mover.
 //!
-//! With [`Options::graph`] the tree becomes a graph without cycles: a position that another order of moves leads to is not
-//! expanded again, its node is a [`Tree::join`]ed one whose children, and whose mean, are those of the node that was first.
+//! With [`Options::graph`] the tree becomes a graph: a position that another order of moves leads to is not
+//! expanded again, its node is joined to the first one and has that one's children and mean.
+//! Rules that lead in circles are safe: a simulation that comes back to a node on its own path plays out from there.
 //!
 //! Not done here: threads inside one search (run several searches instead), hidden information.
 
@@ -269,7 +270,9 @@ impl<G: Game> Mcts<G> {
             if let Some(value) = self.recall(game, s, at) {
                 return Some(value);
             }
-            if step != Step::Descend && !self.tree.node(at).over() {
+            // A joined node that was not left for its first one closes a circle.
+            let circle = self.tree.first(at) != at;
+            if (step != Step::Descend || circle) && !self.tree.node(at).over() {
                 return self.play_out(game, s, clock, rng);
             }
         }
@@ -309,10 +312,12 @@ impl<G: Game> Mcts<G> {
             self.tree.enter(child, game.mover(s), game.outcome(s).is_some());
         }
         let first = self.tree.first(child);
-        self.path.push(first);
-        if first != child {
-            self.stand_in(first, child);
+        if first == child || self.path.contains(&first) {
+            self.path.push(child);
+            return child;
         }
+        self.path.push(first);
+        self.stand_in(first, child);
         first
     }
 
@@ -331,6 +336,9 @@ impl<G: Game> Mcts<G> {
         let key = self.keys.last().copied().unwrap_or_else(|| position_key(game, s));
         let first = *firsts.entry(key).or_insert(at);
         self.tree.list(at);
+        if self.path.contains(&first) {
+            return at;
+        }
         if first != at {
             self.tree.join(at, first);
             self.path.pop();
@@ -427,17 +435,18 @@ impl<G: Game> Mcts<G> {
         root.sort_by_key(|r| r.mv);
         let mut line = Vec::new();
         let chosen = at.and_then(|n| self.decide(n, rng));
-        let mut next = chosen;
+        let (mut next, mut passed) = (chosen, Vec::new());
         while let Some(c) = next {
             line.push(self.tree.node(c).mv());
+            let first = self.tree.first(c);
+            // Where rules lead in circles the line ends when it has gone round.
+            if passed.contains(&first) {
+                break;
+            }
+            passed.push(first);
             let most = |c: &&NodeId| self.tree.node(**c).visits();
-            next = self
-                .tree
-                .children(self.tree.first(c))
-                .iter()
-                .max_by_key(most)
-                .copied()
-                .filter(|&c| self.tree.node(c).visits() > 0);
+            let most_visited = self.tree.children(first).iter().max_by_key(most).copied();
+            next = most_visited.filter(|&c| self.tree.node(c).visits() > 0);
         }
         // With no time at all, any legal move is as good as another.
         let mv = line.first().copied().or_else(|| game.sample(s, rng)).expect("the game is not over");

@@ -443,7 +443,8 @@ fn policies(stage: &Stage<'_>, name: &str, k: f64) -> Result<Exhibit, RunError> 
             let [first, second, score, deviation, ms, ratio] = row.cells();
             out.row([title, equal.into(), sims.to_string(), first, second, score, deviation, ms, ratio]);
         }
-        out.notes.push(format!("{title}: {agent}, learned with {}", settings.join(" ")));
+        let user = &stage.experiment.settings;
+        out.notes.push(format!("{title}: {agent}, learned with {}", [settings, user].map(|s| s.join(" ")).join(" ")));
     }
     out.notes.push("nothing learned: the same search with the same constants, but without what was learned".into());
     out.notes.push(format!("{} policies; deviation: standard deviation over policies, in percent", seeds.len()));

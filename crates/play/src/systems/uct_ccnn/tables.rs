@@ -24,6 +24,7 @@ pub struct Reproduce {
     pub mcts_games: usize,
     pub mcts_sims: u64,
     pub budget_games: usize,
+    pub ways: Vec<Spec>,
     pub opening_plies: u32,
 }
 
@@ -154,6 +155,9 @@ pub fn reproduce(experiment: &Experiment<'_>) -> Result<Vec<Exhibit>, RunError> 
     }
     if experiment.wants("Choices") {
         all.push(choices(experiment, &config, &budgets, c)?);
+    }
+    if experiment.wants("Ways") {
+        all.push(ways(experiment, &config, &budgets, c)?);
     }
     if experiment.wants("Budgets") {
         all.push(between_budgets(experiment, &config, &budgets)?);
@@ -344,6 +348,12 @@ fn table6(
     Ok(e)
 }
 
+/// The opponent of the cheaper comparisons, and both sides' simulations.
+fn yardstick(r: &Reproduce, c: f64) -> (Spec, u64) {
+    let sims = (r.mcts_sims / 5).max(1);
+    (format!("uct(c={c}, form=kocsis, reward=signed, sims={sims})").parse().expect("a sound spec"), sims)
+}
+
 /// What filtering and training are worth: from the same matches, NeuralMCTS as printed with nets that learned differently.
 fn choices(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget], c: f64) -> Result<Exhibit, RunError> {
     let r = &config.reproduce;
@@ -361,7 +371,7 @@ fn choices(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget], c: 
         ("all-examples", &["filter.matches=all"]),
         ("mover", &["train.view=mover"]),
     ];
-    let sims = (r.mcts_sims / 5).max(1);
+    let (uct, sims) = yardstick(r, c);
     let title = format!("what filtering and training are worth: NeuralMCTS as printed against UCT, {sims} simulations");
     let mut e =
         Exhibit::new("Choices", title, &["net", "examples", "neurons", "test MSE", "wins / draws / losses", "score"]);
@@ -379,7 +389,6 @@ fn choices(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget], c: 
             Err(e) => return Err(e),
         }
     }
-    let uct: Spec = format!("uct(c={c}, form=kocsis, reward=signed, sims={sims})").parse().expect("a sound spec");
     for (i, (name, report)) in nets.iter().enumerate() {
         let mut agent = composed(&config.play.literal, c, &model_dir(report));
         agent.set("sims", sims);
@@ -397,6 +406,27 @@ fn choices(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget], c: 
     }
     e.notes
         .push(format!("seed {}, large budget; test errors are of different sets where the filter differs", base.seed));
+    Ok(e)
+}
+
+/// What the options of the search are worth: with the same net, it listens to it in different ways.
+fn ways(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget], c: f64) -> Result<Exhibit, RunError> {
+    let r = &config.reproduce;
+    let arena = experiment.arena()?;
+    let (uct, sims) = yardstick(r, c);
+    let title = format!("what listening to the net is worth: the same net in different searches, {sims} simulations");
+    let mut e = Exhibit::new("Ways", title, &["agent", "wins / draws / losses", "score", "ms a move: agent, UCT"]);
+    let net = &budgets[1].reports[0];
+    for (i, way) in r.ways.iter().enumerate() {
+        let mut agent = composed(way, c, &model_dir(net));
+        agent.set("sims", sims);
+        let openings = Openings::Random(r.opening_plies);
+        let duel = experiment.duel(&arena, &format!("ways-{i}"), [&agent, &uct], r.mcts_games, openings, 17)?;
+        let a = &duel.anchor;
+        let ms = format!("{:.2}, {:.2}", a.ms[0], a.ms[1]);
+        e.row([way.to_string(), shown(&a.wdl), percent(a.score, a.interval), ms]);
+    }
+    e.notes.push(format!("seed {}, large budget, {} games a row, the same openings", net.seed, r.mcts_games));
     Ok(e)
 }
 

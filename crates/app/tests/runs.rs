@@ -298,5 +298,29 @@ fn what_was_learned_plays_and_is_listed() {
     assert!(shown.contains("### Table 6"), "{shown}");
     let json = ludex(&["reproduce", "uct-ccnn", "--game", "tictactoe", "--preset", "tick", "--seeds", "2", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["games"][0]["exhibits"].as_array().unwrap().len(), 6);
+    assert_eq!(json["games"][0]["exhibits"].as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn parts_are_read_by_a_parquet_reader_that_is_not_ours() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let python = std::env::var("LUDEX_PYTHON").unwrap_or("python3".into());
+    if !Command::new(&python).args(["-c", "import pyarrow"]).output().is_ok_and(|o| o.status.success()) {
+        assert!(std::env::var_os("LUDEX_REQUIRE_PEERS").is_none(), "{python} has no pyarrow");
+        eprintln!("skipped: no Python with pyarrow");
+        return;
+    }
+    let dir = folder("parquet").join("run");
+    finish(&dir, "2");
+    let script = root.join("tools/runs/read_parts.py");
+    let out = Command::new(python).arg(script).arg(&dir).arg("300").output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let seen: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let manifest = fs::read_to_string(dir.join("manifest.jsonl")).unwrap();
+    let lines = manifest.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap());
+    let told: serde_json::Map<_, _> = lines
+        .filter(|l| l["file"].as_str().unwrap().ends_with(".parquet"))
+        .map(|l| (l["file"].as_str().unwrap().to_string(), l["rows"].clone()))
+        .collect();
+    assert_eq!(seen, serde_json::Value::Object(told), "the rows that the manifest tells");
 }

@@ -216,7 +216,9 @@ fn heights(
         let title = format!("NeuralMinimax, {} budget (paper: {}), against {against}", b.label, b.paper);
         let columns = ["height", "paper, second", "paper, first", "ours, second", "ours, first", "score", "ms a move"];
         let mut e = Exhibit::new(names[i], title, &columns);
-        for &height in &r.heights {
+        // Higher than the paper says nothing about it and takes hours.
+        let highest = paper.map_or(u32::MAX, |p| p.heights[i].iter().map(|h| h.0).max().unwrap_or(u32::MAX));
+        for &height in r.heights.iter().filter(|&&h| h <= highest) {
             let mut duels: Vec<Duel> = Vec::new();
             for report in &b.reports {
                 let mut agent = composed(&config.play.minimax, 0.0, &model_dir(report));

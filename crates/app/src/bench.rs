@@ -16,6 +16,7 @@ use ludex_play::{Agent, Table};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// What is measured: the games in the variants that OpenSpiel has too.
@@ -37,6 +38,8 @@ const SIMULATIONS: u64 = 10_000;
 /// Plies of the measured alpha-beta.
 const DEPTH: u32 = 12;
 const SEED: u64 = 1;
+/// How often everything is measured.
+const REPEATS: usize = 5;
 
 #[derive(Parser)]
 #[command(after_help = "Examples:\n  ludex bench\n  ludex bench --game othello --game connect4 --json\n  \
@@ -85,58 +88,121 @@ struct Row {
     peer: Option<Value>,
 }
 
-/// Matches of the generation benchmark.
-const MATCHES: usize = 8;
+/// Matches in a part of the generation benchmark: those of `generate.batch` in systems/uct-ccnn.toml.
+const BATCH: usize = 10;
+/// How long a repeat of it takes at least.
+const REPEAT_SECONDS: f64 = 1.0;
+
+/// How fast matches are recorded, and how fast they are only searched.
+struct Generation {
+    game: String,
+    matches: usize,
+    examples: usize,
+    /// Of recording, by processor time.
+    simulations: f64,
+    /// Of recording, on two threads by the clock.
+    parts: f64,
+    /// Recording's share of the bare search's speed, by processor time and by the clock.
+    shares: [f64; 2],
+}
+
+impl Generation {
+    fn to_json(&self) -> Value {
+        json!({"game": self.game, "matches": self.matches, "examples": self.examples,
+            "simulations_per_cpu_second": self.simulations, "parts_per_second": self.parts,
+            "share_of_bare_search": self.shares[0], "share_by_the_clock": self.shares[1]})
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// What a work gives, and its seconds of processor time and by the clock.
+fn timed<T>(work: impl FnOnce() -> T) -> (T, [f64; 2]) {
+    let (cpu, wall) = (ProcessTime::now(), Instant::now());
+    let made = work();
+    (made, [cpu.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64()])
+}
 
 impl Bench {
-    /// The same matches twice, with the same seeds: searched only, and recorded as parts of a run. Processor time of both.
+    /// The same matches with the same seeds in turn: recorded as parts of a run, and searched only, each on two threads.
     fn generation(&self, games: &[String]) -> Result<()> {
         let agent = crate::spec("uct(sims=1000, c=0.78, form=kocsis, reward=signed, final=max)")?;
-        let mut rows = Vec::new();
-        for game in games {
-            let table = open(game)?;
-            let play = SelfPlay { table: &*table, agent: &agent, children: true, states: true };
-            let dir = std::env::temp_dir().join(format!("ludex-bench-{}", std::process::id()));
-            let clean = || drop(std::fs::remove_dir_all(&dir));
-            clean();
-            let run = Run::open(&dir, "bench = true\n", false, 2, &Unwatched).context("making a run")?;
-            let (start, wall) = (ProcessTime::now(), Instant::now());
-            let parts = run.stage("start", MATCHES, |i| {
-                let mut examples = Examples::new(table.info());
-                play.play(&*table.start(), i as u32, Rng::derive(SEED, i as u64), &mut examples);
-                examples
-            })?;
-            let (recorded, wall) = (start.elapsed().as_secs_f64(), wall.elapsed().as_secs_f64());
-            let start = ProcessTime::now();
-            let searches: u64 = std::thread::scope(|scope| {
-                let half = |h: usize| {
-                    let (table, agent) = (&*table, &agent);
-                    scope.spawn(move || (h..MATCHES).step_by(2).map(|i| bare(table, agent, i)).sum::<u64>())
-                };
-                [half(0), half(1)].map(|h| h.join().expect("no panic")).iter().sum()
-            });
-            let bare = start.elapsed().as_secs_f64();
-            clean();
-            let sims = 1000.0 * searches as f64;
-            let examples: usize = parts.iter().map(Examples::len).sum();
-            rows.push((table.info().name.clone(), sims / recorded, bare / recorded, MATCHES as f64 / wall, examples));
-        }
+        let bar = progress((games.len() * REPEATS) as u64, "repeats");
+        bar.tick();
+        let rows: Result<Vec<Generation>> = games.iter().map(|game| self.recorded(game, &agent, &bar)).collect();
+        let rows = rows?;
+        bar.finish_and_clear();
         if self.json {
-            let row = |r: &(String, f64, f64, f64, usize)| {
-                json!({"game": r.0, "simulations_per_cpu_second": r.1, "share_of_bare_search": r.2, "parts_per_second": r.3,
-                    "examples": r.4})
-            };
             let object = json!({"schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "seed": SEED,
-                "config": {"agent": agent, "matches": MATCHES}, "generation": rows.iter().map(row).collect::<Vec<_>>()});
+                "config": {"agent": agent, "repeats": REPEATS, "batch": BATCH, "threads": 2},
+                "generation": rows.iter().map(Generation::to_json).collect::<Vec<_>>()});
             return say(serde_json::to_string_pretty(&object)?);
         }
-        say(format!("{MATCHES} matches of {agent}, one a part, two threads"))?;
-        rows.iter().try_for_each(|(game, rate, share, parts, examples)| {
-            say(format!(
-                "{game:<24} {rate:>9.0} simulations a processor second, {:.1} % of the bare search; {parts:.2} parts/s, {examples} examples",
-                100.0 * share
-            ))
+        say(format!("{agent}, {BATCH} matches a part, two threads, medians of {REPEATS} repeats"))?;
+        say(
+            "game                     simulations/CPU s   parts/s   of the bare search: by CPU   by the clock   matches",
+        )?;
+        rows.iter().try_for_each(|g| {
+            let [cpu, clock] = g.shares.map(|s| 100.0 * s);
+            let (game, simulations, parts, matches) = (&g.game, g.simulations, g.parts, g.matches);
+            say(format!("{game:<24} {simulations:>17.0} {parts:>9.2} {cpu:>26.1} % {clock:>12.1} % {matches:>9}"))
         })
+    }
+
+    fn recorded(&self, game: &str, agent: &ludex_play::Spec, bar: &indicatif::ProgressBar) -> Result<Generation> {
+        let table = open(game)?;
+        let play = SelfPlay { table: &*table, agent, children: true, states: true };
+        let dir = std::env::temp_dir().join(format!("ludex-bench-{}", std::process::id()));
+        let clean = || drop(std::fs::remove_dir_all(&dir));
+        let record = |matches: usize| {
+            clean();
+            let run = Run::open(&dir, "bench = true\n", false, 2, &Unwatched).context("making a run")?;
+            let made = timed(|| {
+                run.stage("start", matches / BATCH, |part| {
+                    let mut examples = Examples::new(table.info());
+                    for i in part * BATCH..(part + 1) * BATCH {
+                        play.play(&*table.start(), i as u32, Rng::derive(SEED, i as u64), &mut examples);
+                    }
+                    examples
+                })
+            });
+            clean();
+            let examples: usize = made.0?.iter().map(Examples::len).sum();
+            anyhow::Ok((examples, made.1))
+        };
+        let search = |matches: usize| {
+            let next = AtomicUsize::new(0);
+            let one = || {
+                let turns = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+                let matches = turns.map(|part| part * BATCH..(part + 1) * BATCH).take_while(|part| part.end <= matches);
+                matches.flatten().map(|i| bare(&*table, agent, i)).sum::<u64>()
+            };
+            timed(|| {
+                std::thread::scope(|scope| [scope.spawn(one), scope.spawn(one)].map(|t| t.join().expect("no panic")))
+                    .iter()
+                    .sum::<u64>()
+            })
+        };
+        // As many on either thread.
+        let least = 2 * BATCH;
+        let (_, [_, seconds]) = record(least)?;
+        let matches = least * (REPEAT_SECONDS / seconds).clamp(1.0, 1000.0).ceil() as usize;
+        let (mut shares, mut parts, mut simulations) = ([Vec::new(), Vec::new()], Vec::new(), Vec::new());
+        let mut examples = 0;
+        for _ in 0..REPEATS {
+            let (made, recorded) = record(matches)?;
+            let (searches, alone) = search(matches);
+            examples = made;
+            (0..2).for_each(|k| shares[k].push(alone[k] / recorded[k]));
+            parts.push((matches / BATCH) as f64 / recorded[1]);
+            simulations.push(1000.0 * searches as f64 / recorded[0]);
+            bar.inc(1);
+        }
+        let (simulations, parts, shares) = (median(simulations), median(parts), shares.map(median));
+        Ok(Generation { game: table.info().name.clone(), matches, examples, simulations, parts, shares })
     }
 
     pub fn run(&self) -> Result<()> {
@@ -194,7 +260,7 @@ impl Bench {
         let position = table.start();
         let mut rng = Rng::new(SEED);
         let (mut plies, mut played) = (0, 0);
-        let playouts = self.median(|| {
+        let playouts = self.rate(|| {
             let n = 200;
             plies += position.playouts(n, &mut rng).1;
             played += n;
@@ -204,7 +270,7 @@ impl Bench {
         let mut agent: Box<dyn Agent> = table.agent(&spec, SEED)?;
         agent.start(&*position);
         let mut bytes = 0.0;
-        let simulations = self.median(|| {
+        let simulations = self.rate(|| {
             let choice = agent.choose(&Limit::default());
             bytes = choice.bytes as f64 / choice.nodes.max(1) as f64;
             choice.simulations
@@ -212,10 +278,10 @@ impl Bench {
         Ok((playouts, plies as f64 / played.max(1) as f64, simulations, bytes))
     }
 
-    /// The median rate of five repeats of a piece of work that says how much it did.
-    fn median(&self, mut work: impl FnMut() -> u64) -> f64 {
+    /// The median rate of some repeats of a piece of work that says how much it did.
+    fn rate(&self, mut work: impl FnMut() -> u64) -> f64 {
         work();
-        let mut rates: Vec<f64> = (0..5)
+        let rates = (0..REPEATS)
             .map(|_| {
                 let start = ThreadTime::now();
                 let mut done = 0;
@@ -228,8 +294,7 @@ impl Bench {
                 }
             })
             .collect();
-        rates.sort_by(f64::total_cmp);
-        rates[2]
+        median(rates)
     }
 
     /// Alpha-beta on Connect Four from the start, without evaluation: nodes, and the median time.

@@ -97,6 +97,9 @@ fn total<'a>(all: impl Iterator<Item = &'a Wdl>) -> Wdl {
     all.fold(Wdl::default(), |a, b| Wdl::new(a.wins + b.wins, a.draws + b.draws, a.losses + b.losses))
 }
 
+/// The smallest budget is this part of the small one.
+const TINY: u64 = 27;
+
 /// A budget: its label, the paper's, and what was learned with it, seed by seed.
 struct Budget {
     label: &'static str,
@@ -108,26 +111,29 @@ fn figure(report: &Report, path: &str) -> f64 {
     report.figures.pointer(path).and_then(|v| v.as_f64()).unwrap_or(f64::NAN)
 }
 
+/// What tells a learner to be quiet, not to tune, and how many simulations a move to generate with.
+fn fixed(c: f64, sims: u64) -> Vec<String> {
+    let quiet = ["measure.games=0", "tune.iterations=0"].map(String::from);
+    quiet.into_iter().chain([format!("generate.c={c}"), format!("generate.sims={sims}")]).collect()
+}
+
+/// Learns with all seeds, each from matches of so many simulations a move.
+fn learned_with(experiment: &Experiment<'_>, label: &str, c: f64, sims: u64) -> Result<Vec<Report>, RunError> {
+    experiment.seeds.iter().map(|&seed| experiment.learn(label, seed, &fixed(c, sims))).collect()
+}
+
 /// Learns with both budgets and all seeds. The constant is tuned once, by the first run.
 fn learned(experiment: &Experiment<'_>, config: &Config) -> Result<(Vec<Budget>, f64), RunError> {
-    let quiet = "measure.games=0".to_string();
-    let first = experiment.learn("small", experiment.seeds[0], std::slice::from_ref(&quiet))?;
+    let first = experiment.learn("small", experiment.seeds[0], &["measure.games=0".to_string()])?;
     let (c, sims) = (figure(&first, "/c"), figure(&first, "/sims") as u64);
-    let fixed = |sims: u64| {
-        vec![quiet.clone(), "tune.iterations=0".to_string(), format!("generate.c={c}"), format!("generate.sims={sims}")]
-    };
     let mut small = vec![first];
     for &seed in &experiment.seeds[1..] {
-        small.push(experiment.learn("small", seed, &fixed(sims))?);
+        small.push(experiment.learn("small", seed, &fixed(c, sims))?);
     }
-    let large: Result<Vec<Report>, RunError> = experiment
-        .seeds
-        .iter()
-        .map(|&seed| experiment.learn("large", seed, &fixed(sims * config.reproduce.ratio)))
-        .collect();
+    let large = learned_with(experiment, "large", c, sims * config.reproduce.ratio)?;
     let budgets = vec![
         Budget { label: "small", paper: "200 s", reports: small },
-        Budget { label: "large", paper: "600 s", reports: large? },
+        Budget { label: "large", paper: "600 s", reports: large },
     ];
     Ok((budgets, c))
 }
@@ -160,7 +166,7 @@ pub fn reproduce(experiment: &Experiment<'_>) -> Result<Vec<Exhibit>, RunError> 
         all.push(ways(experiment, &config, &budgets, c)?);
     }
     if experiment.wants("Budgets") {
-        all.push(between_budgets(experiment, &config, &budgets)?);
+        all.push(between_budgets(experiment, &config, &budgets, c)?);
     }
     Ok(all)
 }
@@ -380,9 +386,8 @@ fn choices(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget], c: 
     let base = &budgets[1].reports[0];
     let mut nets = vec![("ours".to_string(), base.clone())];
     for (name, settings) in variants {
-        let fixed = ["measure.games=0".to_string(), "tune.iterations=0".to_string()].into_iter();
-        let fixed = fixed.chain([format!("generate.c={c}"), format!("generate.sims={}", figure(base, "/sims"))]);
-        let own: Vec<String> = fixed.chain(settings.iter().map(|s| s.to_string())).collect();
+        let own = fixed(c, figure(base, "/sims") as u64).into_iter();
+        let own: Vec<String> = own.chain(settings.iter().map(|s| s.to_string())).collect();
         let stages = ["start", "states", "random"];
         match experiment.learn_again(("large", name), base.seed, &stages, &own) {
             Ok(report) => nets.push((settings.join(", "), report)),
@@ -432,13 +437,20 @@ fn ways(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget], c: f64
     Ok(e)
 }
 
-fn between_budgets(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget]) -> Result<Exhibit, RunError> {
+/// Whether more generation makes stronger players: the two budgets, and two others as far apart whose matches are so cheap
+/// that what the searches saw is noise in great part.
+fn between_budgets(
+    experiment: &Experiment<'_>,
+    config: &Config,
+    budgets: &[Budget],
+    c: f64,
+) -> Result<Exhibit, RunError> {
     let r = &config.reproduce;
     let arena = experiment.arena()?;
     let mut e = Exhibit::new(
         "Budgets",
-        format!("the large generation budget against the small one, 1 to {}", r.ratio),
-        &["agent", "seed", "wins / draws / losses", "score"],
+        format!("a large generation budget against a small one, 1 to {}", r.ratio),
+        &["simulations", "agent", "seed", "wins / draws / losses", "score"],
     );
     let height = r.heights.iter().copied().find(|&h| h >= 4).unwrap_or(3);
     let minimax = {
@@ -446,25 +458,36 @@ fn between_budgets(experiment: &Experiment<'_>, config: &Config, budgets: &[Budg
         spec.set("depth", height);
         spec
     };
-    for (name, spec) in [("NeuralMinimax", &minimax), ("NeuralMCTS", &config.play.mcts)] {
-        let mut duels = Vec::new();
-        for (small, large) in budgets[0].reports.iter().zip(&budgets[1].reports) {
-            let mut agents = [large, small].map(|r| composed(spec, figure(r, "/c"), &model_dir(r)));
-            if name == "NeuralMCTS" {
-                agents.iter_mut().for_each(|a| a.set("sims", (r.mcts_sims / 10).max(1)));
+    let sims = figure(&budgets[0].reports[0], "/sims") as u64;
+    let tiny = (sims / TINY).max(1);
+    let little = learned_with(experiment, "little", c, tiny * r.ratio)?;
+    let tiny = learned_with(experiment, "tiny", c, tiny)?;
+    for (mark, large, small) in [("", &budgets[1].reports, &budgets[0].reports), ("little-", &little, &tiny)] {
+        let compared = [large, small].map(|r| figure(&r[0], "/sims").to_string()).join(" : ");
+        for (name, spec) in [("NeuralMinimax", &minimax), ("NeuralMCTS", &config.play.mcts)] {
+            let mut duels = Vec::new();
+            for (small, large) in small.iter().zip(large) {
+                let mut agents = [large, small].map(|r| composed(spec, c, &model_dir(r)));
+                if name == "NeuralMCTS" {
+                    agents.iter_mut().for_each(|a| a.set("sims", (r.mcts_sims / 10).max(1)));
+                }
+                let file = format!("budgets-{mark}{name}-{}", large.seed);
+                let openings = Openings::Random(r.opening_plies);
+                let duel = experiment.duel(&arena, &file, [&agents[0], &agents[1]], r.budget_games, openings, 11)?;
+                let a = &duel.anchor;
+                let seed = large.seed.to_string();
+                e.row([compared.clone(), name.into(), seed, shown(&a.wdl), percent(a.score, a.interval)]);
+                duels.push(duel);
             }
-            let file = format!("budgets-{name}-{}", large.seed);
-            let openings = Openings::Random(r.opening_plies);
-            let duel = experiment.duel(&arena, &file, [&agents[0], &agents[1]], r.budget_games, openings, 11)?;
-            let a = &duel.anchor;
-            e.row([name.into(), large.seed.to_string(), shown(&a.wdl), percent(a.score, a.interval)]);
-            duels.push(duel);
+            let (score, interval) = over_seeds(&duels);
+            let all = total(duels.iter().map(|d| &d.anchor.wdl));
+            e.row([compared.clone(), name.into(), "all".into(), shown(&all), percent(score, interval)]);
         }
-        let (score, interval) = over_seeds(&duels);
-        let all = total(duels.iter().map(|d| &d.anchor.wdl));
-        e.row([name.into(), "all".into(), shown(&all), percent(score, interval)]);
     }
-    e.notes
-        .push(format!("NeuralMinimax at height {height}, NeuralMCTS with {} simulations", (r.mcts_sims / 10).max(1)));
+    e.notes.push(format!(
+        "simulations a move in the matches that were learned from; NeuralMinimax plays at height {height}, NeuralMCTS with {} \
+        simulations",
+        (r.mcts_sims / 10).max(1)
+    ));
     Ok(e)
 }

@@ -97,6 +97,9 @@ fn total<'a>(all: impl Iterator<Item = &'a Wdl>) -> Wdl {
     all.fold(Wdl::default(), |a, b| Wdl::new(a.wins + b.wins, a.draws + b.draws, a.losses + b.losses))
 }
 
+/// Milliseconds a move of NeuralMinimax and its opponent where both have the same time.
+const EQUAL_MS: u32 = 5;
+
 /// The smallest budget is this part of the small one.
 const TINY: u64 = 27;
 
@@ -224,28 +227,31 @@ fn heights(
         let mut e = Exhibit::new(names[i], title, &columns);
         // Higher than the paper says nothing about it and takes hours.
         let highest = paper.map_or(u32::MAX, |p| p.heights[i].iter().map(|h| h.0).max().unwrap_or(u32::MAX));
-        for &height in r.heights.iter().filter(|&&h| h <= highest) {
+        let heights = r.heights.iter().copied().filter(|&h| h <= highest);
+        for height in heights.map(Some).chain([None]) {
+            let word = height.map_or("time".into(), |h| h.to_string());
             let mut duels: Vec<Duel> = Vec::new();
             for report in &b.reports {
                 let mut agent = composed(&config.play.minimax, 0.0, &model_dir(report));
-                agent.set("depth", height);
-                let name = format!("minimax-{}-{height}-{}", b.label, report.seed);
+                let mut rival = against.clone();
+                match height {
+                    Some(height) => agent.set("depth", height),
+                    None => {
+                        rival.set("depth", 1000);
+                        [&mut agent, &mut rival].into_iter().for_each(|s| s.set("cpu_ms", EQUAL_MS));
+                    }
+                }
+                let name = format!("minimax-{}-{word}-{}", b.label, report.seed);
                 let openings = Openings::Random(r.opening_plies);
-                duels.push(experiment.duel(
-                    &arena,
-                    &name,
-                    [&agent, &against],
-                    r.height_games,
-                    openings,
-                    height as u64,
-                )?);
+                let seed = height.unwrap_or(0) as u64;
+                duels.push(experiment.duel(&arena, &name, [&agent, &rival], r.height_games, openings, seed)?);
             }
             let (score, interval) = over_seeds(&duels);
-            let printed = paper.and_then(|p| p.heights[i].iter().find(|h| h.0 == height));
+            let printed = paper.and_then(|p| p.heights[i].iter().find(|h| Some(h.0) == height));
             let quoted = |wdl: Option<[u32; 3]>| wdl.map_or("-".into(), counts);
             let ms = duels.iter().map(|d| d.anchor.ms[0]).sum::<f64>() / duels.len() as f64;
             e.row([
-                height.to_string(),
+                height.map_or(format!("any, {EQUAL_MS} ms for both"), |h| h.to_string()),
                 quoted(printed.map(|h| h.1)),
                 quoted(printed.map(|h| h.2)),
                 shown(&total(duels.iter().map(|d| &d.anchor.as_second))),

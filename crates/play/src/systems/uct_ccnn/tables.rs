@@ -100,9 +100,6 @@ fn total<'a>(all: impl Iterator<Item = &'a Wdl>) -> Wdl {
 /// Milliseconds a move of NeuralMinimax and its opponent where both have the same time.
 const EQUAL_MS: u32 = 5;
 
-/// The smallest budget is this part of the small one.
-const TINY: u64 = 27;
-
 /// A budget: its label, the paper's, and what was learned with it, seed by seed.
 struct Budget {
     label: &'static str,
@@ -120,9 +117,9 @@ fn fixed(c: f64, sims: u64) -> Vec<String> {
     quiet.into_iter().chain([format!("generate.c={c}"), format!("generate.sims={sims}")]).collect()
 }
 
-/// Learns with all seeds, each from matches of so many simulations a move.
-fn learned_with(experiment: &Experiment<'_>, label: &str, c: f64, sims: u64) -> Result<Vec<Report>, RunError> {
-    experiment.seeds.iter().map(|&seed| experiment.learn(label, seed, &fixed(c, sims))).collect()
+/// Learns with all seeds.
+fn with_seeds(experiment: &Experiment<'_>, label: &str, own: &[String]) -> Result<Vec<Report>, RunError> {
+    experiment.seeds.iter().map(|&seed| experiment.learn(label, seed, own)).collect()
 }
 
 /// Learns with both budgets and all seeds. The constant is tuned once, by the first run.
@@ -133,7 +130,7 @@ fn learned(experiment: &Experiment<'_>, config: &Config) -> Result<(Vec<Budget>,
     for &seed in &experiment.seeds[1..] {
         small.push(experiment.learn("small", seed, &fixed(c, sims))?);
     }
-    let large = learned_with(experiment, "large", c, sims * config.reproduce.ratio)?;
+    let large = with_seeds(experiment, "large", &fixed(c, sims * config.reproduce.ratio))?;
     let budgets = vec![
         Budget { label: "small", paper: "200 s", reports: small },
         Budget { label: "large", paper: "600 s", reports: large },
@@ -443,8 +440,7 @@ fn ways(experiment: &Experiment<'_>, config: &Config, budgets: &[Budget], c: f64
     Ok(e)
 }
 
-/// Whether more generation makes stronger players: the two budgets, and two others as far apart whose matches are so cheap
-/// that what the searches saw is noise in great part.
+/// Whether more generation makes stronger players: more simulations a move as in the paper, or more matches.
 fn between_budgets(
     experiment: &Experiment<'_>,
     config: &Config,
@@ -456,7 +452,7 @@ fn between_budgets(
     let mut e = Exhibit::new(
         "Budgets",
         format!("a large generation budget against a small one, 1 to {}", r.ratio),
-        &["simulations", "agent", "seed", "wins / draws / losses", "score"],
+        &["budgets", "agent", "seed", "wins / draws / losses", "score"],
     );
     let height = r.heights.iter().copied().find(|&h| h >= 4).unwrap_or(3);
     let minimax = {
@@ -464,12 +460,17 @@ fn between_budgets(
         spec.set("depth", height);
         spec
     };
-    let sims = figure(&budgets[0].reports[0], "/sims") as u64;
-    let tiny = (sims / TINY).max(1);
-    let little = learned_with(experiment, "little", c, tiny * r.ratio)?;
-    let tiny = learned_with(experiment, "tiny", c, tiny)?;
-    for (mark, large, small) in [("", &budgets[1].reports, &budgets[0].reports), ("little-", &little, &tiny)] {
-        let compared = [large, small].map(|r| figure(&r[0], "/sims").to_string()).join(" : ");
+    let g = &config.generate;
+    let [small, large] = [&budgets[0].reports, &budgets[1].reports];
+    let part = |n: usize| (n / r.ratio.max(1) as usize).max(1);
+    let mut own = fixed(c, figure(&small[0], "/sims") as u64);
+    own.extend([format!("generate.matches={}", part(g.matches)), format!("generate.states={}", part(g.states))]);
+    let few = with_seeds(experiment, "few", &own)?;
+    let sims = [large, small].map(|r| figure(&r[0], "/sims").to_string()).join(" : ");
+    let all = [g.matches + g.states * g.repeats, part(g.matches) + part(g.states) * g.repeats];
+    let matches = all.map(|n| n.to_string()).join(" : ");
+    let pairs = [("", sims + " simulations", large, small), ("matches-", matches + " matches", small, &few)];
+    for (mark, compared, large, small) in pairs {
         for (name, spec) in [("NeuralMinimax", &minimax), ("NeuralMCTS", &config.play.mcts)] {
             let mut duels = Vec::new();
             for (small, large) in small.iter().zip(large) {
@@ -491,7 +492,7 @@ fn between_budgets(
         }
     }
     e.notes.push(format!(
-        "simulations a move in the matches that were learned from; NeuralMinimax plays at height {height}, NeuralMCTS with {} \
+        "simulations a move of generation, or its matches with the small budget's; NeuralMinimax plays at height {height}, NeuralMCTS with {} \
         simulations",
         (r.mcts_sims / 10).max(1)
     ));

@@ -3,24 +3,27 @@
 //! Naming: a *state* is the generic value that rules work on; a *position* is the same thing as text; a *fact* is
 //! something true of a state, `(cell 4 1 x)`; the *mover* is the player who chooses now.
 
-use crate::{GameInfo, Payoffs, Rng, playout};
+use crate::{GameInfo, Payoffs, Rng, StableHasher, playout};
 use std::cell::RefCell;
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 /// A move, numbered densely within its game: `0..info().moves`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(transparent)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Move(pub u32);
 
 /// Something that can be true of a state, numbered densely within its game: `0..info().facts`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(transparent)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fact(pub u32);
 
 /// A player, numbered in the order of `info().roles`; in native games player 0 starts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(transparent)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Player(pub u8);
 
 impl Move {
@@ -127,9 +130,10 @@ pub trait Game: Send + Sync + 'static {
         on.truncate(new);
     }
 
-    /// A hash for tables: equal for equal states; states with equal keys have equal moves and values.
+    /// A hash for tables: equal for equal states; states with equal keys have equal moves and values. The same in every
+    /// version of the program and of the standard library: searches depend on it.
     fn key(&self, s: &Self::State) -> u64 {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = StableHasher::default();
         s.hash(&mut hasher);
         hasher.finish()
     }
@@ -147,13 +151,13 @@ pub trait Game: Send + Sync + 'static {
     }
 
     /// The state before the choices that are [hidden](Game::hidden): what everybody may know. The state itself if none are.
-    fn open(&self, s: &Self::State) -> Self::State {
+    fn before_hidden(&self, s: &Self::State) -> Self::State {
         s.clone()
     }
 
-    /// The state as its mover may imagine it: what is hidden is chosen anew, at random.
-    fn redrawn(&self, s: &Self::State, rng: &mut Rng) -> Self::State {
-        let mut drawn = self.open(s);
+    /// A determinization: a state that the mover cannot tell from `s`, its hidden choices drawn anew at random.
+    fn determinize(&self, s: &Self::State, rng: &mut Rng) -> Self::State {
+        let mut drawn = self.before_hidden(s);
         if self.hidden(s) && !self.hidden(&drawn) {
             let mover = self.mover(s);
             while self.mover(&drawn) != mover {
@@ -176,9 +180,10 @@ pub trait Game: Send + Sync + 'static {
         plies
     }
 
-    /// A hash of what the mover may know: [`Game::key`], unless choices are hidden; then equal for all states that differ
-    /// only in those. A search that keeps one set of statistics per view is *decoupled*: nobody answers a choice unseen.
-    fn view_key(&self, s: &Self::State) -> u64 {
+    /// A hash of the mover's information set: [`Game::key`], unless choices are hidden; then equal for all states that differ
+    /// only in those. A search that keeps one set of statistics per information set is *decoupled*: nobody answers a choice
+    /// that it has not seen.
+    fn infoset_key(&self, s: &Self::State) -> u64 {
         self.key(s)
     }
 

@@ -4,6 +4,7 @@ use crate::{Fact, Game, Move, Payoffs, mix};
 
 /// Names and sizes of a game.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct GameInfo {
     /// The name that opens exactly this variant, sizes and options included: `connect4:7x6x4`.
     pub name: String,
@@ -27,6 +28,7 @@ pub struct GameInfo {
 
 /// A cap on the length of a playout or match.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Horizon {
     /// After this many plies ..
     pub plies: u32,
@@ -36,6 +38,7 @@ pub struct Horizon {
 
 /// Permutations of facts and moves that exchange the two roles; each is its own inverse.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Mirror {
     /// `facts[f]` is what fact `f` becomes.
     pub facts: Vec<Fact>,

@@ -46,6 +46,7 @@ impl std::error::Error for Broken {}
 /// Checks all laws; `Err` names the first that fails.
 pub fn check<G: Game>(game: &G, effort: &Effort) -> Result<(), Broken> {
     names_are_unique(game)?;
+    rules_have_a_hash(game)?;
     start_is_the_initial_position(game)?;
     let mut rng = Rng::stream(effort.seed, 0);
     let mut seen = 0;
@@ -97,6 +98,11 @@ fn names_are_unique<G: Game>(game: &G) -> Result<(), Broken> {
         )?;
     }
     Ok(())
+}
+
+fn rules_have_a_hash<G: Game>(game: &G) -> Result<(), Broken> {
+    let law = || "rules_hash is not 0: GameInfo::sealed computes it, so that models of other rules are refused".into();
+    ensure(game.info().rules_hash != 0, law, game, &game.initial())
 }
 
 fn start_is_the_initial_position<G: Game>(game: &G) -> Result<(), Broken> {
@@ -261,14 +267,14 @@ fn facts_separate_states<G: Game>(game: &G, effort: &Effort, rng: &mut Rng) -> R
             game.facts(&s, &mut held);
             let facts = held.iter().fold(0, |h, f| mix(h ^ f.0 as u64));
             if game.hidden(&s) {
-                let view = || (game.view_key(&s), legal(game, &s));
+                let view = || (game.infoset_key(&s), legal(game, &s));
                 let same = *views.entry((facts, game.mover(&s))).or_insert_with(view) == view();
                 ensure(same, || "states that differ only in hidden choices look alike".into(), game, &s)?;
             } else {
                 let state = hash(&s);
                 let same = *known.entry(facts).or_insert(state) == state;
                 ensure(same, || "two different states have the same facts".into(), game, &s)?;
-                ensure(game.view_key(&s) == game.key(&s), || "an open state is seen as it is".into(), game, &s)?;
+                ensure(game.infoset_key(&s) == game.key(&s), || "an open state is seen as it is".into(), game, &s)?;
             }
             looked += 1;
             let Some(m) = game.sample(&s, rng) else { break };
@@ -291,12 +297,18 @@ mod tests {
     use crate::{GameInfo, TextError};
 
     /// Nim with one defect, chosen by name: each must be found.
-    struct Broken(Nim, &'static str);
+    struct Broken(Nim, &'static str, GameInfo);
+
+    fn broken(defect: &'static str) -> Broken {
+        let nim = Nim::new(21);
+        let info = GameInfo { rules_hash: 0, ..nim.info().clone() };
+        Broken(nim, defect, info)
+    }
 
     impl Game for Broken {
         type State = NimState;
         fn info(&self) -> &GameInfo {
-            self.0.info()
+            if self.1 == "hash" { &self.2 } else { self.0.info() }
         }
         fn initial(&self) -> NimState {
             self.0.initial()
@@ -363,9 +375,11 @@ mod tests {
 
     #[test]
     fn every_defect_is_found_and_a_right_game_passes() {
-        check(&Broken(Nim::new(21), "none"), &Effort::default()).unwrap();
-        for defect in ["mover", "order", "range", "dead end", "mirror", "facts", "names", "text", "bias", "turned"] {
-            let found = check(&Broken(Nim::new(21), defect), &Effort::default());
+        check(&broken("none"), &Effort::default()).unwrap();
+        let defects =
+            ["mover", "order", "range", "dead end", "mirror", "facts", "names", "text", "bias", "turned", "hash"];
+        for defect in defects {
+            let found = check(&broken(defect), &Effort::default());
             assert!(found.is_err(), "the defect \"{defect}\" was not found");
         }
     }

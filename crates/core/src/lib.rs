@@ -16,8 +16,10 @@
 //! ```
 
 mod game;
+mod hasher;
 mod info;
 pub mod laws;
+mod limit;
 mod payoffs;
 mod perft;
 mod playout;
@@ -26,9 +28,11 @@ mod search;
 pub mod toy;
 
 pub use game::{Fact, Game, Move, Player, TextError};
+pub use hasher::StableHasher;
 pub use info::{GameInfo, Horizon, Mirror, rules_hash};
+pub use limit::{Control, Limit, LimitKind, Progress, Stop};
 pub use payoffs::{MAX_PLAYERS, Payoffs};
 pub use perft::{divide, perft};
 pub use playout::{playout, playouts};
 pub use rng::{Rng, mix};
-pub use search::{Choice, Evaluator, Limit, RootMove, Search};
+pub use search::{ALPHABETA_LIMITS, Choice, Evaluator, EvaluatorFactory, INSTANT, RootMove, Search, TREE_LIMITS};

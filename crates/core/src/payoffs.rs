@@ -75,6 +75,25 @@ impl IndexMut<Player> for Payoffs {
     }
 }
 
+/// A list of numbers, one a player.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Payoffs {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        self.as_slice().serialize(s)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Payoffs {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let values = Vec::<f32>::deserialize(d)?;
+        match values.len() {
+            1..=MAX_PLAYERS => Ok(Payoffs::from_slice(&values)),
+            n => Err(serde::de::Error::invalid_length(n, &"payoffs of 1 to 8 players")),
+        }
+    }
+}
+
 /// Separated by spaces, as the engine protocol prints them: `1 -1`.
 impl fmt::Display for Payoffs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

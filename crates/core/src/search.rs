@@ -1,18 +1,24 @@
-//! What searches, evaluators and whoever calls them say to one another.
+//! The interface between searches, evaluators and their callers.
 
-use crate::{Game, Move, Payoffs, Rng};
-use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use crate::{Control, Fact, Game, Limit, LimitKind, Move, Payoffs, Rng};
 
 /// Estimates what a state is worth: a net, a heuristic, a rollout. The only joint between learning and search.
 ///
-/// `&mut self` so that scratch buffers and seeded randomness may live inside; whoever searches on several threads builds
-/// one evaluator for each.
+/// `&mut self` so that scratch buffers and seeded randomness may live inside; a search on several threads gets one evaluator
+/// for each from an [`EvaluatorFactory`].
+///
+/// An evaluator may follow the line of a search ([`Evaluator::follows`]): the search then calls [`Evaluator::refresh`] where
+/// the line begins, [`Evaluator::push`] and [`Evaluator::pop`] as it plays and takes back, and [`Evaluator::line_value`] for
+/// the state at the end of the line. That is how an accumulator (NNUE) is kept up to date instead of being summed afresh.
 pub trait Evaluator<G: Game>: Send {
     /// What each player can expect from a state that is not over; within [-1, 1].
     fn value(&mut self, game: &G, s: &G::State) -> Payoffs;
+
+    /// The value of a state, and how good each of its moves looks to the mover, in one call.
+    fn judge(&mut self, game: &G, s: &G::State, moves: &[Move], priors: &mut [f32]) -> Payoffs {
+        self.score_moves(game, s, moves, priors);
+        self.value(game, s)
+    }
 
     /// What the state that each move leads to is worth to the mover of `s`, in one call; where the game is over, what it got.
     fn child_values(&mut self, game: &G, s: &G::State, moves: &[Move], values: &mut [f32]) {
@@ -28,93 +34,47 @@ pub trait Evaluator<G: Game>: Send {
     fn score_moves(&mut self, game: &G, s: &G::State, moves: &[Move], scores: &mut [f32]) {
         self.child_values(game, s, moves, scores);
     }
-}
 
-/// When to stop thinking. Whatever is set counts; the first to be reached ends the search. Nothing set: the search's own
-/// default.
-#[derive(Clone, Default)]
-pub struct Limit {
-    /// MCTS: simulations.
-    pub simulations: Option<u64>,
-    /// MCTS: nodes touched on the way down, the new one included.
-    pub visits: Option<u64>,
-    /// MCTS: nodes added to the tree.
-    pub expansions: Option<u64>,
-    /// Alpha-beta: positions searched.
-    pub nodes: Option<u64>,
-    /// Alpha-beta: plies.
-    pub depth: Option<u32>,
-    /// Wall-clock time.
-    pub time: Option<Duration>,
-    /// Time that this thread computes.
-    pub cpu: Option<Duration>,
-    /// Raised by someone else to end the search at once.
-    pub stop: Option<Arc<AtomicBool>>,
-}
-
-impl Limit {
-    /// So many MCTS simulations.
-    pub fn simulations(n: u64) -> Self {
-        Limit { simulations: Some(n), ..Limit::default() }
+    /// The values of several states that are not over, such as leaves of several searches, in one call.
+    fn values(&mut self, game: &G, states: &[&G::State], values: &mut [Payoffs]) {
+        states.iter().zip(values).for_each(|(s, value)| *value = self.value(game, s));
     }
 
-    /// So many plies of alpha-beta.
-    pub fn depth(plies: u32) -> Self {
-        Limit { depth: Some(plies), ..Limit::default() }
+    /// Whether it is worth telling this evaluator of every move of a line.
+    fn follows(&self) -> bool {
+        false
     }
 
-    /// So many alpha-beta nodes.
-    pub fn nodes(n: u64) -> Self {
-        Limit { nodes: Some(n), ..Limit::default() }
-    }
+    /// A line of search begins at `s`.
+    fn refresh(&mut self, _game: &G, _s: &G::State) {}
 
-    /// So much wall-clock time.
-    pub fn time(d: Duration) -> Self {
-        Limit { time: Some(d), ..Limit::default() }
-    }
+    /// A move was played at the end of the line; it made these facts true and untrue.
+    fn push(&mut self, _on: &[Fact], _off: &[Fact]) {}
 
-    /// Nothing is limited.
-    pub fn is_empty(&self) -> bool {
-        !self.counts() && self.time.is_none() && self.cpu.is_none()
-    }
+    /// The last move of the line was taken back.
+    fn pop(&mut self) {}
 
-    /// Something is counted.
-    fn counts(&self) -> bool {
-        let counts = [self.simulations, self.visits, self.expansions, self.nodes];
-        counts.iter().any(Option::is_some) || self.depth.is_some()
-    }
-
-    /// Whether someone asked to stop.
-    pub fn stopped(&self) -> bool {
-        self.stop.as_ref().is_some_and(|s| s.load(Ordering::Relaxed))
-    }
-
-    /// This limit; what it leaves open is taken from `other`, unless this one sets any limit by itself.
-    pub fn or(&self, other: &Limit) -> Limit {
-        let mut limit = if self.is_empty() { other.clone() } else { self.clone() };
-        limit.stop = self.stop.clone().or(other.stop.clone());
-        limit
+    /// The value of `s`, the state at the end of the line, which is not over.
+    fn line_value(&mut self, game: &G, s: &G::State) -> Payoffs {
+        self.value(game, s)
     }
 }
 
-impl fmt::Debug for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = [
-            ("sims", self.simulations),
-            ("visits", self.visits),
-            ("expansions", self.expansions),
-            ("nodes", self.nodes),
-            ("depth", self.depth.map(u64::from)),
-            ("ms", self.time.map(|t| t.as_millis() as u64)),
-            ("cpu_ms", self.cpu.map(|t| t.as_millis() as u64)),
-        ];
-        let set: Vec<String> = counts.iter().filter_map(|(k, v)| v.map(|v| format!("{k}={v}"))).collect();
-        f.write_str(&set.join(" "))
+/// Makes evaluators, one for each thread that searches. Everything random in an evaluator comes from the seed.
+pub trait EvaluatorFactory<G: Game>: Send + Sync {
+    /// An evaluator of its own for one thread.
+    fn evaluator(&self, seed: u64) -> Box<dyn Evaluator<G>>;
+}
+
+impl<G: Game, F: Fn(u64) -> Box<dyn Evaluator<G>> + Send + Sync> EvaluatorFactory<G> for F {
+    fn evaluator(&self, seed: u64) -> Box<dyn Evaluator<G>> {
+        self(seed)
     }
 }
 
 /// A root move as the search sees it.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RootMove {
     /// The move.
     pub mv: Move,
@@ -130,6 +90,7 @@ pub struct RootMove {
 
 /// What a search decided, and why.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Choice {
     /// The move to play.
     pub mv: Move,
@@ -151,8 +112,14 @@ pub struct Choice {
 
 /// Chooses moves.
 pub trait Search<G: Game>: Send {
-    /// Thinks about a state that is not over.
-    fn search(&mut self, game: &G, s: &G::State, limit: &Limit, rng: &mut Rng) -> Choice;
+    /// Searches a state that is not over, within a limit that it knows ([`Search::limits`]).
+    fn search(&mut self, game: &G, s: &G::State, control: &Control, rng: &mut Rng) -> Choice;
+
+    /// The limits that this search counts. Any other would never be reached: callers refuse it.
+    fn limits(&self) -> &'static [LimitKind];
+
+    /// What counts where no limit is given.
+    fn default_limit(&self) -> Limit;
 
     /// A move was played from the state last searched or advanced to: what is known below it may be kept.
     fn advance(&mut self, _m: Move) {}
@@ -161,7 +128,17 @@ pub trait Search<G: Game>: Send {
     fn reset(&mut self) {}
 
     /// What the last search counted besides, by name: for those who measure its parts.
-    fn tally(&self) -> Vec<(&'static str, f64)> {
+    fn counters(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 }
+
+/// The limits of a search that answers at once: any time is enough for it.
+pub const INSTANT: &[LimitKind] = &[LimitKind::Time, LimitKind::Cpu];
+
+/// The limits of every Monte Carlo tree search.
+pub const TREE_LIMITS: &[LimitKind] =
+    &[LimitKind::Simulations, LimitKind::Visits, LimitKind::Expansions, LimitKind::Time, LimitKind::Cpu];
+
+/// The limits of every alpha-beta search.
+pub const ALPHABETA_LIMITS: &[LimitKind] = &[LimitKind::Nodes, LimitKind::Depth, LimitKind::Time, LimitKind::Cpu];

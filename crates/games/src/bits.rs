@@ -1,13 +1,13 @@
-//! Bits of a board: iteration and selection of the n-th one, for one or two machine words.
+//! Bitboards of one or two machine words: iteration, selection of the n-th bit, detection of lines.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, Not, Shl, Shr};
 
-/// What the mover adds to a key.
+/// By mover: the number that is combined with the key of a position by XOR.
 pub(crate) const MOVER: [u64; 2] = [0, 0x9ddf_ea08_eb38_2d69];
 
-/// A board that fits `u64` or `u128`: the size is chosen once, when a game is opened.
+/// The bitboard type of a game, `u64` or `u128`, chosen by the size of the board.
 pub trait Word:
     Copy
     + Eq
@@ -25,21 +25,21 @@ pub trait Word:
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
 {
-    /// No bit.
+    /// The empty board.
     const ZERO: Self;
-    /// How many bits there are.
+    /// The number of bits.
     const BITS: u32;
-    /// Only bit `i`.
+    /// The board with bit `i` alone.
     fn bit(i: u32) -> Self;
-    /// Sum without carry out.
+    /// The sum, modulo the size of the type.
     fn plus(self, other: Self) -> Self;
-    /// How many bits are set.
+    /// The number of bits that are set.
     fn count(self) -> u32;
-    /// The lowest set bit's index.
+    /// The index of the lowest set bit.
     fn lowest(self) -> u32;
-    /// The index of the `n`-th set bit, counted from 0; there must be one.
+    /// The index of the `n`-th set bit, from 0; there must be one.
     fn select(self, n: u32) -> u32;
-    /// The bits as two words, for hashing.
+    /// The low and the high word, for hashing.
     fn halves(self) -> (u64, u64);
 }
 
@@ -119,7 +119,7 @@ impl Word for u128 {
 
 /// The index of the `n`-th set bit of `x`.
 ///
-/// With bit deposit this is three cycles; the portable loop costs 15 % of a Connect Four playout and 25 % of a Dots one.
+/// Bit deposit takes three cycles; the portable loop takes 15 % of a Connect Four playout and 25 % of a Dots playout.
 #[inline]
 #[cfg(all(target_arch = "x86_64", target_feature = "bmi2"))]
 #[allow(unsafe_code)]
@@ -136,7 +136,7 @@ pub(crate) fn select(x: u64, n: u32) -> u32 {
     select_plain(x, n)
 }
 
-/// Clears the lowest bit `n` times: the oracle of [`select`], and what it is where there is no bit deposit.
+/// [`select`] without bit deposit: clears the lowest bit `n` times. Also the oracle of its test.
 #[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "bmi2"))))]
 fn select_plain(mut x: u64, n: u32) -> u32 {
     debug_assert!(n < x.count_ones());
@@ -144,8 +144,8 @@ fn select_plain(mut x: u64, n: u32) -> u32 {
     x.trailing_zeros()
 }
 
-/// Whether `k` bits of `b` stand in a row, `d` apart, for one of four distances. Never stops early: mispredicted branches
-/// cost more than the shifts. Always inlined: a call costs a fifth of a Connect Four playout.
+/// Whether `b` has a line of `k` bits at one of four distances from bit to bit. It has no early exit, because mispredicted
+/// branches cost more than the shifts. It is always inlined, because a call costs a fifth of a Connect Four playout.
 #[inline(always)]
 pub(crate) fn has_run<W: Word>(b: W, distances: [u32; 4], k: u32) -> bool {
     let [p, q, r, s] = distances;
@@ -165,9 +165,9 @@ pub(crate) fn has_run<W: Word>(b: W, distances: [u32; 4], k: u32) -> bool {
     }
 }
 
-/// The same for one distance and any length.
+/// [`has_run`] for one distance and any length.
 fn has_long_run<W: Word>(b: W, d: u32, k: u32) -> bool {
-    // `run` marks where a row of `length` starts; the shift may double it each time.
+    // `run` has the bits at which a line of `length` starts; `length` doubles until it reaches `k`.
     let (mut run, mut length) = (b, 1);
     while length < k {
         let more = length.min(k - length);
@@ -177,7 +177,7 @@ fn has_long_run<W: Word>(b: W, d: u32, k: u32) -> bool {
     run != W::ZERO
 }
 
-/// The indices of the set bits, increasing.
+/// The indices of the set bits, in increasing order.
 #[inline]
 pub(crate) fn ones<W: Word>(mut w: W) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {

@@ -1,15 +1,17 @@
 //! Breakthrough (Troyka 2000): men step straight or diagonally forward, take diagonally; reach the far rank or take all to win.
 //!
-//! Player X sits on ranks 1 and 2 and moves up, O on the last two and moves down. A straight step needs an empty square. A
-//! side with a man always has a move (its foremost man can step diagonally), so nobody is ever stuck. Boards of at least two
-//! columns and four rows with at most 64 squares. Bit `rank * columns + file`. Position: ranks from the top, `/` between,
-//! digits for empty runs, `x o` men, and the mover.
+//! X starts on ranks 1 and 2 and moves up, O starts on the last two ranks and moves down. A straight step needs an empty
+//! square. A player with a man always has a move, because its foremost man can step diagonally. Boards have at least two
+//! columns, at least four rows and at most 64 squares. A square has bit `rank * columns + file`.
+//!
+//! Position: the ranks from the top with `/` between them, `x` and `o` for men and numbers for runs of empty squares; then
+//! the mover.
 
 use crate::bits::{MOVER, ones, select};
 use crate::text::{Fields, LETTERS, ROLES, caption, grid, letters, parse_mover, refuse, square, swap_pairs};
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 
-/// The rules for one size.
+/// The rules of Breakthrough on one board.
 pub struct Breakthrough {
     info: GameInfo,
     cols: u32,
@@ -17,15 +19,15 @@ pub struct Breakthrough {
     board: u64,
     first_file: u64,
     last_file: u64,
-    /// The rank that each player wants to reach.
+    /// The rank that each player must reach.
     goal: [u64; 2],
-    /// Move numbers: by player, direction (left, straight, right) and square left.
+    /// The number of each move, by player, direction (left, straight, right) and origin.
     number: [[[u16; 64]; 3]; 2],
-    /// From and to of each move.
+    /// The origin and destination of each move.
     squares: Vec<(u8, u8)>,
 }
 
-/// The men of both players, and who moves.
+/// A state: the men of each player, the mover, and whether the game is over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BreakthroughState {
     men: [u64; 2],
@@ -88,7 +90,7 @@ impl Breakthrough {
         found.map(|m| Move(m as u32))
     }
 
-    /// The men that can step left, straight and right.
+    /// The men of the mover that can step left, straight and right.
     #[inline]
     fn steps(&self, s: &BreakthroughState) -> [u64; 3] {
         let own = s.men[s.mover as usize];
@@ -161,7 +163,7 @@ impl Game for Breakthrough {
 
     #[inline]
     fn outcome(&self, s: &BreakthroughState) -> Option<Payoffs> {
-        // Only the one who just moved can have won.
+        // Only the player who has just moved can have won.
         s.over.then(|| Payoffs::win(Player(s.mover ^ 1)))
     }
 
@@ -262,12 +264,12 @@ impl Game for Breakthrough {
     }
 }
 
-/// Boards written rank by rank from the top, digits for empty runs: shared with Checkers.
+/// Boards as text, rank by rank from the top, with numbers for runs of empty squares. Shared with Checkers.
 pub(crate) mod ranks {
     use crate::text::{excerpt, refuse};
     use ludex_core::TextError;
 
-    /// Writes the board; `piece` gives the letter on square `rank * cols + file`.
+    /// Writes a board; `piece` gives the letter of the piece on square `rank * cols + file`.
     pub fn write(cols: u32, rows: u32, piece: impl Fn(u32) -> Option<char>) -> String {
         let rank = |r: u32| {
             let (mut text, mut empty) = (String::new(), 0);
@@ -288,7 +290,7 @@ pub(crate) mod ranks {
         (0..rows).rev().map(rank).collect::<Vec<_>>().join("/")
     }
 
-    /// Reads the squares and their letters, which must be among `pieces`.
+    /// Parses a board: the occupied squares and their letters, which must be among `pieces`.
     pub fn read(text: &str, cols: u32, rows: u32, pieces: &str) -> Result<Vec<(u32, char)>, TextError> {
         let ranks: Vec<&str> = text.split('/').collect();
         if ranks.len() != rows as usize {

@@ -1,37 +1,41 @@
-//! English draughts, in single steps: men move diagonally forward, kings both ways; captures are forced, any of them.
+//! English draughts in single steps: men move diagonally forward, kings in both directions; a player must capture if it can.
 //!
-//! A multiple jump is several moves of the same player; crowning ends the turn; a player without a move loses; `draw=40`
-//! plies in a row without a capture draw (OpenSpiel's counter). X sits on the lowest ranks and moves up; a1 is dark. Boards
-//! of even or odd sides, at most 64 squares; three ranks of men where the board has eight or more rows, fewer on lower ones
-//! so that two stay empty. Bit `rank * columns + file`. Position: ranks from the top, `/` between, digits for empty runs,
-//! `x o` men, `X O` kings, the mover; `jump=c3` (this man must go on jumping) and `quiet=12`.
+//! Any of the possible captures may be chosen. A multiple jump is several moves of the same player; crowning ends the turn. A
+//! player without a move loses. With `draw=40`, forty plies in a row without a capture are a draw (as OpenSpiel counts). X
+//! starts on the lowest ranks and moves up; a1 is dark. Boards have at most 64 squares. Each player starts with three ranks
+//! of men if there are eight or more rows, with fewer otherwise, so that two ranks stay empty. A square has bit
+//! `rank * columns + file`.
+//!
+//! Position: the ranks from the top with `/` between them, `x` and `o` for men, `X` and `O` for kings and numbers for runs of
+//! empty squares; then the mover; then `jump=c3` if the piece on c3 must go on jumping, and `quiet=12` for the plies without
+//! a capture.
 
 use crate::bits::{MOVER, ones, select};
 use crate::breakthrough::ranks;
 use crate::text::{Fields, LETTERS, ROLES, caption, excerpt, grid, letters, parse_mover, parse_square, refuse, square};
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 
-/// No man has to go on jumping.
+/// The value of `jumper` if no piece has to go on jumping.
 const NONE: u8 = 255;
 
-/// The rules for one size and draw rule.
+/// The rules of checkers on one board, with one draw rule.
 pub struct Checkers {
     info: GameInfo,
     cols: u32,
     rows: u32,
     draw: u8,
     dark: u64,
-    /// The rank where each player's men are crowned.
+    /// The rank on which the men of each player are crowned.
     crown: [u64; 2],
-    /// Squares from which one (and two) diagonal steps stay on the board; by direction.
-    room: [[u64; 4]; 2],
-    /// Move numbers: step or jump, direction, square left.
+    /// The squares from which one and two diagonal steps stay on the board, by direction.
+    on_board_from: [[u64; 4]; 2],
+    /// The number of each move: for steps and jumps, by direction and origin.
     number: [[[u16; 64]; 4]; 2],
-    /// From, to, and what is jumped over (0 for a step), of each move.
+    /// The origin, the destination, and the bit of the square that is jumped over (0 for a step) of each move.
     moves: Vec<(u8, u8, u64)>,
 }
 
-/// The pieces, who moves, who must go on jumping, and how long nothing was captured.
+/// A state: the pieces, the mover, the piece that must go on jumping, and the plies without a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CheckersState {
     pieces: [u64; 2],
@@ -41,11 +45,11 @@ pub struct CheckersState {
     quiet: u8,
 }
 
-/// Up left, up right, down left, down right.
+/// The steps in columns and ranks: up left, up right, down left, down right.
 const DIRECTIONS: [(i32, i32); 4] = [(-1, 1), (1, 1), (-1, -1), (1, -1)];
 
 impl Checkers {
-    /// The rules for this size, drawn after `draw` plies without a capture.
+    /// The rules for this size; a game is a draw after `draw` plies without a capture.
     pub fn new(cols: u32, rows: u32, draw: u8) -> Result<Self, TextError> {
         if cols < 2 || rows < 4 || cols > 16 || rows > 32 || cols * rows > 64 {
             return refuse(format!(
@@ -60,7 +64,7 @@ impl Checkers {
         let at = |i: u32| ((i % cols) as i32, (i / cols) as i32);
         let dark: u64 = (0..cells).filter(|i| (i % cols + i / cols).is_multiple_of(2)).map(|i| 1 << i).sum();
         let rank = |r: u32| (0..cols).map(|c| 1u64 << (r * cols + c)).sum::<u64>();
-        let mut room = [[0; 4]; 2];
+        let mut on_board_from = [[0; 4]; 2];
         let mut number = [[[u16::MAX; 64]; 4]; 2];
         let mut moves = Vec::new();
         for i in ones(dark) {
@@ -70,7 +74,7 @@ impl Checkers {
                 let ((c, r), n) = (at(i), length as i32 + 1);
                 if on_board(c + n * dc, r + n * dr) {
                     let square = |n: i32| ((r + n * dr) * cols as i32 + c + n * dc) as u32;
-                    room[length][dir] |= 1 << i;
+                    on_board_from[length][dir] |= 1 << i;
                     number[length][dir][i as usize] = moves.len() as u16;
                     moves.push((i as u8, square(n) as u8, if length == 1 { 1 << square(1) } else { 0 }));
                 }
@@ -83,8 +87,8 @@ impl Checkers {
             4 * cells + cells + 2 + draw as u32,
         );
         let crown = [rank(rows - 1), rank(0)];
-        let mut game = Checkers { info, cols, rows, draw, dark, crown, room, number, moves };
-        // Turning the board around keeps dark squares dark exactly when the opposite corner is dark.
+        let mut game = Checkers { info, cols, rows, draw, dark, crown, on_board_from, number, moves };
+        // Rotating the board by 180 degrees maps dark squares to dark squares if and only if the opposite corner is dark.
         if (cols + rows).is_multiple_of(2) {
             let turn_move = |m: u32| {
                 let (from, to, _) = game.moves[m as usize];
@@ -107,9 +111,10 @@ impl Checkers {
         Ok(game)
     }
 
-    /// Men and kings that can jump, or else step, in each direction; the first index of [`Checkers::number`] with them.
+    /// The pieces of the mover that can jump in each direction or, if none can, step. Also the first index of
+    /// [`Checkers::number`]: 1 for jumps, 0 for steps.
     #[inline]
-    fn ways(&self, s: &CheckersState) -> (usize, [u64; 4]) {
+    fn movable(&self, s: &CheckersState) -> (usize, [u64; 4]) {
         if s.quiet >= self.draw {
             return (0, [0; 4]);
         }
@@ -119,15 +124,15 @@ impl Checkers {
         let kings = own & s.kings;
         let (up, down) = if s.mover == 0 { (own, kings) } else { (kings, own) };
         let (a, b) = (self.cols - 1, self.cols + 1);
-        // What lies one step away in each direction, brought to the square it is seen from. A board has at least two
-        // columns and at most sixteen, so no shift reaches 64.
-        let see = |x: u64| [x >> a, x >> b, x << b, x << a];
+        // For each direction, the squares whose neighbour in that direction is in `x`. A board has two to sixteen columns, so
+        // no shift reaches 64.
+        let neighbour_in = |x: u64| [x >> a, x >> b, x << b, x << a];
         let movers = [up, up, down, down];
-        let free_near = see(free);
-        let opp_near = see(opp);
+        let free_near = neighbour_in(free);
+        let opp_near = neighbour_in(opp);
         let mut jumps: [u64; 4] = std::array::from_fn(|d| {
-            let beyond = see(free_near[d])[d];
-            movers[d] & self.room[1][d] & opp_near[d] & beyond
+            let beyond = neighbour_in(free_near[d])[d];
+            movers[d] & self.on_board_from[1][d] & opp_near[d] & beyond
         });
         if s.jumper != NONE {
             jumps = jumps.map(|j| j & 1 << s.jumper);
@@ -135,12 +140,12 @@ impl Checkers {
         if jumps != [0; 4] {
             return (1, jumps);
         }
-        (0, std::array::from_fn(|d| movers[d] & self.room[0][d] & free_near[d]))
+        (0, std::array::from_fn(|d| movers[d] & self.on_board_from[0][d] & free_near[d]))
     }
 
     #[inline]
     fn can_jump_on(&self, s: &CheckersState) -> bool {
-        self.ways(s).0 == 1
+        self.movable(s).0 == 1
     }
 
     fn piece(&self, s: &CheckersState, i: u32) -> Option<char> {
@@ -175,10 +180,10 @@ impl Game for Checkers {
     #[inline]
     fn legal(&self, s: &CheckersState, out: &mut Vec<Move>) {
         out.clear();
-        let (length, ways) = self.ways(s);
-        for from in ones(ways[0] | ways[1] | ways[2] | ways[3]) {
-            for (dir, way) in ways.iter().enumerate() {
-                if way >> from & 1 == 1 {
+        let (length, movable) = self.movable(s);
+        for from in ones(movable[0] | movable[1] | movable[2] | movable[3]) {
+            for (dir, pieces) in movable.iter().enumerate() {
+                if pieces >> from & 1 == 1 {
                     out.push(Move(self.number[length][dir][from as usize] as u32));
                 }
             }
@@ -210,7 +215,7 @@ impl Game for Checkers {
         if s.quiet >= self.draw {
             return Some(Payoffs::draw(2));
         }
-        (self.ways(s).1 == [0; 4]).then(|| Payoffs::win(Player(s.mover ^ 1)))
+        (self.movable(s).1 == [0; 4]).then(|| Payoffs::win(Player(s.mover ^ 1)))
     }
 
     fn facts(&self, s: &CheckersState, out: &mut Vec<Fact>) {
@@ -239,7 +244,7 @@ impl Game for Checkers {
         off.clear();
         on.extend(ones(new & !old).map(|i| piece(s, i)));
         off.extend(ones(old & !new).map(|i| piece(&before, i)));
-        // Whatever else has one value at a time: who must go on jumping, who moves, how long nothing was captured.
+        // The facts other than pieces, of which each kind has one value at a time: jumper, mover, plies without a capture.
         let mut changed = |old: Option<u32>, new: Option<u32>| {
             if old != new {
                 off.extend(old.map(Fact));
@@ -340,20 +345,20 @@ impl Game for Checkers {
 
     #[inline]
     fn sample(&self, s: &CheckersState, rng: &mut Rng) -> Option<Move> {
-        let (length, ways) = self.ways(s);
-        let n = ways.map(u64::count_ones);
+        let (length, movable) = self.movable(s);
+        let n = movable.map(u64::count_ones);
         let sums = [n[0], n[0] + n[1], n[0] + n[1] + n[2], n[0] + n[1] + n[2] + n[3]];
         if sums[3] == 0 {
             return None;
         }
         let i = rng.below(sums[3]);
         let dir = (i >= sums[0]) as usize + (i >= sums[1]) as usize + (i >= sums[2]) as usize;
-        let from = select(ways[dir], i - (sums[dir] - n[dir]));
+        let from = select(movable[dir], i - (sums[dir] - n[dir]));
         Some(Move(self.number[length][dir][from as usize] as u32))
     }
 
     #[inline]
     fn count_legal(&self, s: &CheckersState) -> usize {
-        self.ways(s).1.iter().map(|w| w.count_ones() as usize).sum()
+        self.movable(s).1.iter().map(|w| w.count_ones() as usize).sum()
     }
 }

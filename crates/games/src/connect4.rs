@@ -1,26 +1,29 @@
 //! Connect Four (Wexler & Strongin, Milton Bradley 1974): drop a disc into a column, four in a line win, a full board draws.
 //!
-//! Any size and line length whose columns, with one spare cell each, fit two words: `connect4:7x6x4` is the usual board.
-//! Bit `column * (rows + 1) + row`, row 0 at the bottom; the spare cell on top keeps lines from wrapping around
-//! (the layout of Fhourstones, Tromp 1988). Position: the columns played, `44352`; comma-separated beyond nine columns;
-//! `first=O` if O began (only mirrored states).
+//! Boards of any size and line length are accepted if their columns, with one spare cell each, fit two words;
+//! `connect4:7x6x4` is the usual board. A cell has bit `column * (rows + 1) + row`, row 0 at the bottom. The spare cell on top
+//! of each column keeps lines from wrapping around (the layout of Fhourstones, Tromp 1988).
+//!
+//! Position: the columns played, `44352`, comma-separated if there are more than nine columns; `first=O` if O began, which
+//! occurs only in mirrored states.
 
 use crate::bits::{MOVER, Word, has_run, ones};
 use crate::text::{LETTERS, ROLES, caption, excerpt, grid, refuse, swap_pairs};
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 use std::hash::{Hash, Hasher};
 
-/// The most cells a board may have, and columns: those played are kept in the state, half a byte each.
+/// The largest number of cells. A state keeps the columns played, four bits each.
 const CELLS: usize = 112;
+/// The largest number of columns.
 const COLS: u32 = 16;
 
-/// The rules for one size.
+/// The rules of Connect Four on one board.
 pub struct Connect4<B: Word> {
     info: GameInfo,
     cols: u32,
     rows: u32,
     k: u32,
-    /// From a cell to its neighbours: up, right, and the two diagonals.
+    /// The distance in bits from a cell to its neighbours: up, right, and along the two diagonals.
     distances: [u32; 4],
     /// All playable cells.
     board: B,
@@ -32,7 +35,7 @@ pub struct Connect4<B: Word> {
     column_of: [u8; 128],
 }
 
-/// Two boards, who drops next, and the columns played so far (for text only: not part of `Eq`).
+/// A state: the discs of each player, the mover, and the columns played, which only text needs and `Eq` ignores.
 #[derive(Clone, Copy, Debug)]
 pub struct Connect4State<B> {
     discs: [B; 2],
@@ -64,7 +67,7 @@ impl<B: Word> Hash for Connect4State<B> {
 }
 
 impl<B: Word> Connect4<B> {
-    /// The rules for this size; refused if the board does not fit `B` or no line of `k` does.
+    /// The rules for this size; an error if the board does not fit `B`, or a line of `k` does not fit the board.
     pub fn new(cols: u32, rows: u32, k: u32) -> Result<Self, TextError> {
         if cols < 1
             || rows < 1
@@ -108,7 +111,7 @@ impl<B: Word> Connect4<B> {
         Ok(game)
     }
 
-    /// The lowest free cell of every column that has one.
+    /// The lowest free cell of every column that is not full.
     #[inline]
     fn landing(&self, s: &Connect4State<B>) -> B {
         (s.discs[0] | s.discs[1]).plus(self.bottom) & self.board
@@ -193,7 +196,7 @@ impl<B: Word> Game for Connect4<B> {
 
     #[inline]
     fn key(&self, s: &Self::State) -> u64 {
-        // The mover's discs plus one bit above every column's top disc tell all (Tromp).
+        // With the mover, the discs of X and the lowest free cell of every column identify a position (Tromp).
         let (low, high) = (s.discs[0] | ((s.discs[0] | s.discs[1]).plus(self.bottom))).halves();
         let key = mix(low ^ MOVER[s.mover as usize]);
         if high == 0 { key } else { mix(key ^ high) }

@@ -1,15 +1,17 @@
-//! Dots and Boxes (Lucas 1895): draw an edge; whoever closes a box owns it and moves again; most boxes win.
+//! Dots and Boxes (Lucas 1895): draw an edge; a player who closes a box owns it and moves again; most boxes win.
 //!
-//! `dots:5x5` counts boxes. Play goes on to the last edge, as in OpenSpiel. The payoff is win, draw or loss; with
-//! `score=margin` it is the net share of the boxes. Edges are numbered as in the position: all horizontal ones row by row,
-//! then all vertical ones. Position: a `0` or `1` per edge, the mover, boxes closed `2/2`, and `owners=` with a letter per
-//! box; without it the closed boxes are handed out in order, which changes no value.
+//! `dots:5x5` is the number of boxes across and down. Play goes on to the last edge, as in OpenSpiel. The payoff is win, draw
+//! or loss; with `score=margin` it is the difference in boxes, divided by the number of boxes. Edges are numbered as in the
+//! position: first the horizontal ones row by row, then the vertical ones.
+//!
+//! Position: a `0` or `1` per edge, the mover, boxes closed by each player `2/2`, and `owners=` with a letter per box. Without
+//! `owners=` the closed boxes are assigned in order, which does not change the value of the position.
 
 use crate::bits::{Word, ones};
 use crate::text::{Fields, LETTERS, ROLES, caption, excerpt, parse_mover, refuse};
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 
-/// The rules for one size.
+/// The rules of Dots and Boxes on one board.
 pub struct Dots<B: Word> {
     info: GameInfo,
     cols: usize,
@@ -17,33 +19,35 @@ pub struct Dots<B: Word> {
     score: Score,
     /// All edges.
     all: B,
-    /// For each edge the one or two boxes beside it: the box's four edges, and its bit. A missing box repeats the other.
+    /// For each edge, the two boxes beside it: the four edges of the box, and the bit of the box. An edge of the border has
+    /// the same box twice.
     beside: Vec<[(B, u64); 2]>,
     /// The four edges of each box.
     sides: Vec<B>,
 }
 
-/// What counts at the end.
+/// How the boxes at the end become payoffs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Score {
-    /// 1, 0 or -1 for more, as many or fewer boxes.
+    /// 1, 0 or -1 for more, equally many or fewer boxes than the opponent.
     Win,
-    /// The difference in boxes, divided by all boxes.
+    /// The difference in boxes, divided by the number of boxes.
     Margin,
 }
 
-/// Codes for a net's inputs: what each input is if none of its facts holds, and for each fact its input and code.
+/// An encoding of facts as inputs of a neural net, in which several facts share an input and have different values.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Codes {
-    /// By input.
+    /// The value of each input if none of its facts holds.
     pub base: Vec<f32>,
-    /// By fact.
+    /// For each fact, its input and the value of that input if the fact holds; `None` if the fact is not encoded.
     pub codes: Vec<Option<(u32, f32)>>,
 }
 
-/// The input codes of Cotarelo et al. (2021), Table 2, for Dots and Boxes of any size: an input for each edge, 0 free and
-/// 0.25 drawn, then one for each box, 1 open, 0.5 the first player's and 0.75 the second's. Who is to move is not among
-/// them, as in the paper; with `turn` it is one more input.
+/// The encoding of Cotarelo et al. (2021), Table 2, for Dots and Boxes of any size; `None` for any other game.
+///
+/// An edge has an input of 0 if free and 0.25 if drawn. A box has an input of 1 if open, 0.5 if the first player owns it and
+/// 0.75 if the second does. The paper does not encode the mover; with `turn` it is one more input.
 pub fn paper_codes(info: &GameInfo, turn: bool) -> Option<Codes> {
     if info.family() != "dots" {
         return None;
@@ -59,7 +63,7 @@ pub fn paper_codes(info: &GameInfo, turn: bool) -> Option<Codes> {
     Some(Codes { base, codes })
 }
 
-/// The edges drawn, who owns which box, and who moves.
+/// A state: the edges drawn, the boxes of each player, and the mover.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DotsState<B> {
     drawn: B,
@@ -68,7 +72,7 @@ pub struct DotsState<B> {
 }
 
 impl<B: Word> Dots<B> {
-    /// The rules for this many boxes across and down.
+    /// The rules for a board of `cols` times `rows` boxes.
     pub fn new(cols: usize, rows: usize, score: Score) -> Result<Self, TextError> {
         if !(1..=64).contains(&cols)
             || !(1..=64).contains(&rows)
@@ -112,27 +116,27 @@ impl<B: Word> Dots<B> {
         Ok(game)
     }
 
-    /// The edges of a board of this many boxes.
+    /// The number of edges of a board of `cols` times `rows` boxes.
     pub fn edges(cols: usize, rows: usize) -> usize {
         (rows + 1) * cols + rows * (cols + 1)
     }
 
-    /// Columns and rows of boxes.
+    /// The columns and rows of boxes.
     pub fn size(&self) -> (usize, usize) {
         (self.cols, self.rows)
     }
 
-    /// What counts at the end.
+    /// How the boxes at the end become payoffs.
     pub fn score(&self) -> Score {
         self.score
     }
 
-    /// The edges drawn; bit `m` is move `m`.
+    /// The edges drawn; bit `m` is the edge of move `m`.
     pub fn drawn(&self, s: &DotsState<B>) -> B {
         s.drawn
     }
 
-    /// Boxes of each player.
+    /// The number of boxes of each player.
     pub fn boxes(&self, s: &DotsState<B>) -> [u32; 2] {
         s.owned.map(u64::count_ones)
     }
@@ -222,7 +226,7 @@ impl<B: Word> Game for Dots<B> {
 
     #[inline]
     fn key(&self, s: &Self::State) -> u64 {
-        // Only the numbers of boxes matter for what follows, not which.
+        // The value of a position depends on the numbers of boxes only, not on which they are.
         let (low, high) = s.drawn.halves();
         let score = (s.owned[0].count_ones() as u64) << 1 | s.mover as u64;
         let key = mix(mix(low) ^ score);

@@ -1,8 +1,8 @@
-//! Native rules of eight games, one file a game (tictactoe and gomoku are both [`Mnk`]).
+//! Native rules of eight games, one file per game (tictactoe and gomoku are both [`Mnk`]).
 //!
-//! Boards are bitboards, moves allocate nothing, states are small and cheap to clone. Each file's header states the rules
-//! and where they come from. Facts are named in GDL style, `(cell 3 4 x)`, `(control o)`; columns count from the left, and
-//! rows as the game's own notation counts them.
+//! Boards are bitboards, moves do not allocate, states are small and cheap to clone. The header of each file states the
+//! rules, their source and the format of positions. Facts are named in GDL style, `(cell 3 4 x)`, `(control o)`. Columns
+//! count from the left, rows as in the notation of the game.
 //!
 //! ```
 //! use ludex_core::{Game, Player};

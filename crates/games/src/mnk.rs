@@ -1,8 +1,10 @@
-//! m,n,k games: put a stone on any free point; k of your own in an unbroken line win; a full board draws.
+//! m,n,k games: place a stone on any free point; k own stones in an unbroken line win; a full board draws.
 //!
-//! `tictactoe` is 3x3x3, `gomoku` 15x15x5 (freestyle: six or more also win), `mnk` anything else; the option `exact` makes
-//! overlines worthless. Bit `(row + 1) * (columns + 1) + column + 1`: the spare column and rows are never set, so a walk along
-//! a line stops at the edge by itself. Position: rows from the top of `X O -` with `/` between, and the mover.
+//! `tictactoe` is 3x3x3, `gomoku` is 15x15x5 by default, `mnk` is anything else. Lines of more than k stones win too
+//! (freestyle), unless the option `exact` is given. A point has bit `(row + 1) * (columns + 1) + column + 1`. The spare
+//! column and rows are never occupied, so that lines end at the edge of the board.
+//!
+//! Position: the rows from the top, of `X`, `O` and `-`, with `/` between them; then the mover.
 
 use crate::bits::{MOVER, has_run, ones, select};
 use crate::text::{
@@ -10,30 +12,30 @@ use crate::text::{
 };
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 
-/// The rules for one size; boards of up to `64 * W` bits, spare ones included.
+/// The rules of an m,n,k game on a board of up to `64 * W` bits, spare ones included.
 pub struct Mnk<const W: usize> {
     info: GameInfo,
     cols: usize,
     rows: usize,
     k: u32,
     exact: bool,
-    /// From a point to its neighbours: right, down, and the two diagonals.
+    /// The distance in bits from a point to its neighbours: right, down, and along the two diagonals.
     distances: [u32; 4],
     /// All playable points.
     board: [u64; W],
-    /// Bit of each move.
+    /// The bit of each move.
     bit_of: Vec<u16>,
-    /// Move of each bit.
+    /// The move of each bit.
     move_of: Vec<u16>,
 }
 
-/// The stones of both players, and who moves next.
+/// A state: the stones of each player, the number of free points, the mover, and the result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MnkState<const W: usize> {
     stones: [[u64; W]; 2],
     free: u16,
     mover: u8,
-    /// 0 open, 1 won by X, 2 won by O, 3 drawn.
+    /// 0: not over, 1: X won, 2: O won, 3: draw.
     result: u8,
 }
 
@@ -43,7 +45,7 @@ fn has<const W: usize>(stones: &[u64; W], i: usize) -> bool {
 }
 
 impl<const W: usize> Mnk<W> {
-    /// The rules for this size under this name (`tictactoe`, `gomoku`, `mnk`, to which the size is added).
+    /// The rules for this size. The family is `tictactoe`, `gomoku` or `mnk`; the name of the latter two includes the size.
     pub fn new(family: &str, cols: usize, rows: usize, k: u32, exact: bool) -> Result<Self, TextError> {
         if cols < 1 || rows < 1 || cols > 26 || rows > 26 || Self::bits(cols, rows) > 64 * W {
             return refuse(format!(
@@ -81,7 +83,7 @@ impl<const W: usize> Mnk<W> {
         Ok(game)
     }
 
-    /// The bits that a board of this size takes.
+    /// The number of bits that a board of this size needs.
     pub fn bits(cols: usize, rows: usize) -> usize {
         (rows + 2) * (cols + 1) + 1
     }

@@ -1,52 +1,53 @@
 //! Nine Men's Morris: place nine men each, then move along the lines; three in a line (a mill) take a man of the opponent.
 //!
-//! Rules as commonly played (Gasser 1996 solved them): with exactly three men a player may fly to any free point; a man in a
-//! mill may be taken only if all are in mills; a player with two men or without a move loses. Taking is a move of its own by
-//! the same player. Draws: `draw=repetition`, the first position that repeats (Rezende & Chaimowicz), or `draw=turns200`,
-//! 200 turns and no repetition rule (OpenSpiel).
+//! The rules are those that Gasser (1996) solved. With exactly three men a player may fly to any free point. A man in a mill
+//! may be taken only if all men of its player are in mills. A player with two men or without a move loses. Taking is a move
+//! of its own by the same player. Draws: with `draw=repetition`, by the first position that repeats (Rezende &
+//! Chaimowicz); with `draw=turns200`, after 200 turns, without a repetition rule (OpenSpiel).
 //!
-//! Points are numbered ring by ring, clockwise from the top left corner of the outermost, so that a step around is a
-//! rotation of a byte and a step across a shift by eight. The past that repetition needs is the list of quiet moves since
-//! the last placed or taken man; beyond 128 the oldest are forgotten. It is outside `Eq`, `Hash`, facts and `key`.
-//! Position: 24 characters in point order, the mover, men in hand `9/9`; `remove=1`, `turn=57`, and `seen=` with the
-//! earlier positions since the last placed or taken man, oldest first, comma-separated.
+//! Points are numbered ring by ring, from the outermost, each clockwise from its top left corner. So a step along a ring is
+//! a rotation of a byte, and a step across rings is a shift by eight. For repetition, a state keeps the moves since a man was
+//! last placed or taken, at most the latest 128. They are not part of `Eq`, `Hash`, facts and `key`.
+//!
+//! Position: 24 characters in the order of points, the mover, men in hand `9/9`; then `remove=1`, `turn=57`, and `seen=` with
+//! the earlier positions since a man was last placed or taken, oldest first, comma-separated.
 
 use crate::bits::{MOVER, ones, select};
 use crate::text::{Fields, LETTERS, ROLES, caption, excerpt, parse_mover, refuse, swap_pairs};
 use ludex_core::{Fact, Game, GameInfo, Horizon, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 use std::hash::{Hash, Hasher};
 
-/// How a game is drawn.
+/// The draw rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Draw {
-    /// By the first position that repeats.
+    /// The first position that repeats is a draw.
     Repetition,
-    /// After 200 turns; a move and the taking that follows it are one turn.
+    /// The game is a draw after 200 turns. A move and the taking that follows it are one turn.
     Turns200,
 }
 
 const TURNS: u16 = 200;
 const HISTORY: usize = 128;
 const BOARD: u32 = 0xff_ffff;
-/// The middle points of a ring's sides: those with a line across the rings.
+/// The midpoints of the sides of the rings: the points with a line across rings.
 const MIDDLE: u32 = 0xaa_aaaa;
 const POINTS: [&str; 24] = [
     "a7", "d7", "g7", "g4", "g1", "d1", "a1", "a4", "b6", "d6", "f6", "f4", "f2", "d2", "b2", "b4", "c5", "d5", "e5",
     "e4", "e3", "d3", "c3", "c4",
 ];
 
-// Moves: 24 placings, 24 takings, then from-to pairs without equal ends.
+// Moves: 24 placements, 24 takings, then all pairs of different points as from and to.
 const TAKE: u32 = 24;
 const STEP: u32 = 48;
 const MOVES: u32 = STEP + 24 * 23;
 
-// Facts: points 48, control 2, hands 18 as (x 1)(o 1)(x 2).., remove 1, turns.
+// Facts: 48 of points, 2 of control, 18 of men in hand as (x 1)(o 1)(x 2).., 1 of `remove`, then the turns.
 const CONTROL: u32 = 48;
 const HAND: u32 = 50;
 const REMOVE: u32 = 68;
 const TURN: u32 = 69;
 
-/// The rules.
+/// The rules of Nine Men's Morris.
 pub struct Morris {
     info: GameInfo,
     draw: Draw,
@@ -54,7 +55,7 @@ pub struct Morris {
     mills: [[u32; 2]; 24],
 }
 
-/// Men on the board and in hand, who moves, whether a man is to be taken, and the quiet moves so far.
+/// A state: men on the board and in hand, the mover, whether it must take a man, and the history for repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct MorrisState {
     men: [u32; 2],
@@ -64,10 +65,10 @@ pub struct MorrisState {
     ending: Ending,
     turn: u16,
     quiet: u8,
-    past: [(u8, u8); HISTORY],
+    history: [(u8, u8); HISTORY],
 }
 
-/// How it ended, as far as a position alone does not tell: a player without a move is found when asked.
+/// Whether the game has ended. A player without a move has lost too, but that is found only when asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ending {
     Open,
@@ -95,20 +96,20 @@ impl Hash for MorrisState {
     }
 }
 
-/// Every ring turned by one point clockwise, and counter-clockwise.
+/// All rings rotated by one point, clockwise and counter-clockwise.
 #[inline]
-fn turned(b: u32) -> (u32, u32) {
+fn rotated(b: u32) -> (u32, u32) {
     ((b << 1 & 0xfe_fefe) | (b >> 7 & 0x01_0101), (b >> 1 & 0x7f_7f7f) | (b << 7 & 0x80_8080))
 }
 
-/// The men that stand in a mill.
+/// The men that are part of a mill.
 #[inline]
-fn milled(men: u32) -> u32 {
-    let back = turned(men).1;
-    let side = men & back & turned(back).1 & !MIDDLE; // corners that start a full side, clockwise
-    let next = turned(side).0;
+fn in_mill(men: u32) -> u32 {
+    let back = rotated(men).1;
+    let side = men & back & rotated(back).1 & !MIDDLE; // corners that start a full side, clockwise
+    let next = rotated(side).0;
     let across = men & men >> 8 & men >> 16 & 0xaa;
-    side | next | turned(next).0 | (across * 0x01_0101)
+    side | next | rotated(next).0 | (across * 0x01_0101)
 }
 
 #[inline]
@@ -123,7 +124,7 @@ fn ends(m: Move) -> (u32, u32) {
 }
 
 impl Morris {
-    /// The rules with this way to draw.
+    /// The rules with this draw rule.
     pub fn new(draw: Draw) -> Self {
         let lines = || {
             let sides = (0..3).flat_map(|ring| (0..4).map(move |s| [0, 1, 2].map(|i| ring * 8 + (2 * s + i) % 8)));
@@ -151,17 +152,17 @@ impl Morris {
         game
     }
 
-    /// Men on the board, by player; bit by point number.
+    /// The men of each player on the board, as bits by point.
     pub fn men(&self, s: &MorrisState) -> [u32; 2] {
         s.men
     }
 
-    /// Men in hand, by player.
+    /// The number of men in hand of each player.
     pub fn hand(&self, s: &MorrisState) -> [u8; 2] {
         s.hand
     }
 
-    /// Whether the mover has to take a man.
+    /// Whether the mover must take a man.
     pub fn removing(&self, s: &MorrisState) -> bool {
         s.remove
     }
@@ -171,45 +172,48 @@ impl Morris {
         self.mills[point]
     }
 
-    /// Free points that a man of `men` reaches in one step, by direction: clockwise, counter-clockwise, inwards, outwards.
+    /// The points of `free` that a man of `men` reaches in one step, by direction: clockwise, counter-clockwise, inwards,
+    /// outwards.
     #[inline]
     pub fn reach(men: u32, free: u32) -> [u32; 4] {
-        let (clockwise, counter) = turned(men);
+        let (clockwise, counter) = rotated(men);
         let middle = men & MIDDLE;
         [clockwise & free, counter & free, middle << 8 & free, middle >> 8 & free]
     }
 
+    /// The free points.
     #[inline]
     fn free(s: &MorrisState) -> u32 {
         BOARD & !(s.men[0] | s.men[1])
     }
 
-    /// What the mover may take.
+    /// The men that the mover may take.
     #[inline]
     fn takeable(s: &MorrisState) -> u32 {
         let men = s.men[s.mover as usize ^ 1];
-        let loose = men & !milled(men);
+        let loose = men & !in_mill(men);
         if loose == 0 { men } else { loose }
     }
 
-    /// Where the mover's men may go if they neither place, take nor fly.
+    /// The points that the men of the mover reach in one step along the lines, by direction.
     #[inline]
     fn steps(s: &MorrisState) -> [u32; 4] {
         Self::reach(s.men[s.mover as usize], Self::free(s))
     }
 
-    /// Whether the mover, though not yet beaten, has no move.
+    /// Whether the mover has men enough but no move.
     #[inline]
     fn blocked(s: &MorrisState) -> bool {
         !s.remove && s.hand[s.mover as usize] == 0 && !Self::flies(s) && Self::steps(s) == [0; 4]
     }
 
+    /// Whether the mover may fly.
     #[inline]
     fn flies(s: &MorrisState) -> bool {
         s.men[s.mover as usize].count_ones() <= 3
     }
 
-    /// The point a step in direction `dir` to `to` came from.
+    /// The point from which a step in direction `dir` leads to `to`.
     #[inline]
     fn origin(dir: usize, to: u32) -> u32 {
         match dir {
@@ -220,11 +224,11 @@ impl Morris {
         }
     }
 
-    /// Whether the position after the last quiet move stood on the board before, since the last placed or taken man.
+    /// Whether the position has occurred before since a man was last placed or taken.
     #[inline]
     fn repeats(s: &MorrisState) -> bool {
         let (mut changed, mut back) = ([0u32; 2], 0);
-        for &(from, to) in s.past[..s.quiet as usize].iter().rev() {
+        for &(from, to) in s.history[..s.quiet as usize].iter().rev() {
             changed[back & 1] ^= 1 << from | 1 << to;
             back += 1;
             if back & 1 == 0 && changed == [0, 0] {
@@ -234,20 +238,21 @@ impl Morris {
         false
     }
 
+    /// Appends a move to the history.
     #[inline]
-    fn remember(s: &mut MorrisState, from: u32, to: u32) {
+    fn push_history(s: &mut MorrisState, from: u32, to: u32) {
         if s.quiet as usize == HISTORY {
-            s.past.copy_within(1.., 0);
+            s.history.copy_within(1.., 0);
             s.quiet -= 1;
         }
-        s.past[s.quiet as usize] = (from as u8, to as u8);
+        s.history[s.quiet as usize] = (from as u8, to as u8);
         s.quiet += 1;
     }
 
-    /// The positions before this one since the last placed or taken man, newest first.
-    fn seen(s: &MorrisState) -> impl Iterator<Item = [u32; 2]> {
+    /// The earlier positions since a man was last placed or taken, newest first.
+    fn earlier_positions(s: &MorrisState) -> impl Iterator<Item = [u32; 2]> {
         let (mut men, mut player) = (s.men, s.mover as usize);
-        s.past[..s.quiet as usize].iter().rev().map(move |&(from, to)| {
+        s.history[..s.quiet as usize].iter().rev().map(move |&(from, to)| {
             player ^= 1;
             men[player] ^= 1 << from | 1 << to;
             men
@@ -274,8 +279,8 @@ impl Morris {
         Ok(men)
     }
 
-    /// Rebuilds the quiet moves from the positions seen, which must lead step by step to the one on the board.
-    fn recall(s: &mut MorrisState, seen: &str) -> Result<(), TextError> {
+    /// Rebuilds the history from the field `seen=`, whose positions must lead to the current one move by move.
+    fn parse_history(s: &mut MorrisState, seen: &str) -> Result<(), TextError> {
         let mut boards = seen.split(',').map(Self::parse_board).collect::<Result<Vec<_>, _>>()?;
         boards.push(s.men);
         if boards.len() > HISTORY + 1 {
@@ -288,7 +293,7 @@ impl Morris {
             if gone.count_ones() != 1 || come.count_ones() != 1 || pair[0][player ^ 1] != pair[1][player ^ 1] {
                 return refuse("the positions of seen= do not lead by quiet moves of alternating players to the board");
             }
-            Self::remember(s, gone.trailing_zeros(), come.trailing_zeros());
+            Self::push_history(s, gone.trailing_zeros(), come.trailing_zeros());
             player ^= 1;
         }
         Ok(())
@@ -311,7 +316,7 @@ impl Game for Morris {
             ending: Ending::Open,
             turn: 0,
             quiet: 0,
-            past: [(0, 0); HISTORY],
+            history: [(0, 0); HISTORY],
         }
     }
 
@@ -358,7 +363,7 @@ impl Game for Morris {
                 let (from, to) = ends(m);
                 s.men[me] ^= 1 << from;
                 if self.draw == Draw::Repetition {
-                    Self::remember(s, from, to);
+                    Self::push_history(s, from, to);
                 }
                 to
             };
@@ -376,7 +381,7 @@ impl Game for Morris {
         }
         if self.draw == Draw::Turns200 && !s.remove {
             s.turn += 1;
-            // Who is blocked on the last turn has lost all the same.
+            // A player that is blocked after the last turn loses; the game is not a draw.
             if s.turn >= TURNS && s.ending == Ending::Open && !Self::blocked(s) {
                 s.ending = Ending::Drawn;
             }
@@ -438,8 +443,8 @@ impl Game for Morris {
 
     #[inline]
     fn history_key(&self, s: &MorrisState) -> u64 {
-        // The same set of positions seen gives the same number, in whatever order they came.
-        Self::seen(s).fold(0, |h, men| h ^ mix(men[0] as u64 | (men[1] as u64) << 24 | 1 << 60))
+        // The order of the earlier positions does not matter.
+        Self::earlier_positions(s).fold(0, |h, men| h ^ mix(men[0] as u64 | (men[1] as u64) << 24 | 1 << 60))
     }
 
     fn mirrored(&self, s: &MorrisState) -> Option<MorrisState> {
@@ -490,7 +495,7 @@ impl Game for Morris {
             text += &format!(" turn={}", s.turn);
         }
         if s.quiet > 0 {
-            let mut seen: Vec<String> = Self::seen(s).map(Self::board).collect();
+            let mut seen: Vec<String> = Self::earlier_positions(s).map(Self::board).collect();
             seen.reverse();
             text += &format!(" seen={}", seen.join(","));
         }
@@ -517,7 +522,7 @@ impl Game for Morris {
         let (me, you) = (s.mover as usize, s.mover as usize ^ 1);
         s.remove = match fields.take("remove") {
             None | Some("0") => false,
-            Some("1") if milled(s.men[me]) == 0 => return refuse("remove=1 needs a mill of the mover"),
+            Some("1") if in_mill(s.men[me]) == 0 => return refuse("remove=1 needs a mill of the mover"),
             Some("1") if s.men[you] == 0 => return refuse("remove=1 needs a man to take"),
             Some("1") => true,
             Some(other) => return refuse(format!("remove={} is neither 0 nor 1", excerpt(other))),
@@ -533,7 +538,7 @@ impl Game for Morris {
                     "seen= belongs to morris:draw=repetition, after all men are placed and none is to be taken",
                 );
             }
-            Self::recall(&mut s, seen)?;
+            Self::parse_history(&mut s, seen)?;
         }
         fields.finish()?;
         s.ending = match () {
@@ -593,7 +598,7 @@ impl Game for Morris {
             let from = select(men as u64, n / free.count_ones());
             return Some(step(from, select(free as u64, n % free.count_ones())));
         }
-        // All four directions side by side in two words, so that one selection finds the step.
+        // Two directions per word, so that one selection finds the step.
         let [a, b, c, d] = Self::steps(s).map(|m| m as u64);
         let (near, far) = (a | b << 32, c | d << 32);
         let (n, m) = (near.count_ones(), far.count_ones());

@@ -1,9 +1,11 @@
 //! Othello (Hasegawa 1971; Reversi with the fixed start): outflank, flip, most discs win; a player without a move passes.
 //!
-//! The game is over when neither side can move. `pass` is a move, legal exactly when there is no other and the opponent has
-//! one. Boards of even sides from 4x4 to 8x8, `othello` being 8x8. Bit `row * 8 + column`, a1 top left, whatever the size.
-//! Moves and flips by parallel prefix fills along the eight directions (Gunnar Andersson's and others' folklore).
-//! Position: a character per square from a1, b1 .. and the mover.
+//! The game is over when neither player can place a disc. `pass` is a move, legal if and only if the mover can place none
+//! and the opponent can. Boards have even sides from 4x4 to 8x8; `othello` is 8x8. A square has bit `row * 8 + column` on a
+//! board of any size, a1 at the top left. Moves and flips are computed by parallel prefix fills in the eight directions (a
+//! common technique, known from Gunnar Andersson's programs).
+//!
+//! Position: a character per square, a1, b1 .., and the mover.
 
 use crate::bits::{MOVER, ones, select};
 use crate::text::{
@@ -11,7 +13,7 @@ use crate::text::{
 };
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 
-/// The rules for one size.
+/// The rules of Othello on one board.
 pub struct Othello {
     info: GameInfo,
     cols: usize,
@@ -19,25 +21,25 @@ pub struct Othello {
     board: u64,
 }
 
-/// The discs of both players, who moves, and where.
+/// A state: the discs of each player, the mover and its moves, and whether the game is over.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct OthelloState {
     discs: [u64; 2],
     mover: u8,
     over: bool,
-    /// Where the mover can play; cached because each move needs it once.
+    /// The squares where the mover can place a disc. Kept because every move needs it once.
     moves: u64,
 }
 
-/// Squares that may receive a disc travelling left or right without wrapping, i.e. not the outer columns.
+/// All columns but the outer two: horizontal and diagonal fills within them cannot wrap around.
 const INNER: u64 = 0x7e7e_7e7e_7e7e_7e7e;
 
-/// Squares where `own` outflanks some of `opp`.
+/// The squares where a disc of `own` would outflank discs of `opp`.
 #[inline]
 fn moves(own: u64, opp: u64, board: u64) -> u64 {
     let empty = board & !(own | opp);
-    // Discs on the outer columns can be outflanked only vertically. The smaller boards need no more: beyond
-    // their edge nothing is set.
+    // Discs on the outer columns can be outflanked only vertically. Smaller boards need no mask of their own, because no bit
+    // is set beyond their edge.
     let mid = opp & INNER;
     let mut found = 0;
     macro_rules! along {
@@ -61,7 +63,7 @@ fn moves(own: u64, opp: u64, board: u64) -> u64 {
     found & empty
 }
 
-/// What a disc of `own` on bit `at` flips.
+/// The discs that a disc of `own` on the bit `at` flips.
 #[inline]
 fn flips(own: u64, opp: u64, at: u64) -> u64 {
     let mid = opp & INNER;
@@ -107,17 +109,17 @@ impl Othello {
         Ok(game)
     }
 
-    /// The squares of this size, as bits `row * 8 + column`.
+    /// The squares of the board, as bits `row * 8 + column`.
     pub fn board(&self) -> u64 {
         self.board
     }
 
-    /// Discs of each player, X first.
+    /// The discs of each player, as bits.
     pub fn discs(&self, s: &OthelloState) -> [u64; 2] {
         s.discs
     }
 
-    /// The squares (bit `row * 8 + column`) where this player could play, were it to move.
+    /// The squares where this player could place a disc if it were to move, as bits.
     pub fn mobility(&self, s: &OthelloState, p: Player) -> u64 {
         moves(s.discs[p.index()], s.discs[p.index() ^ 1], self.board)
     }
@@ -136,9 +138,9 @@ impl Othello {
         if self.cols == 8 { bit } else { bit / 8 * self.cols as u32 + bit % 8 }
     }
 
-    /// Fills in whose move it is about to be: what is legal, or that it is over.
+    /// Computes the moves of the mover, and whether the game is over.
     #[inline]
-    fn settle(&self, s: &mut OthelloState) {
+    fn find_moves(&self, s: &mut OthelloState) {
         let (own, opp) = (s.discs[s.mover as usize], s.discs[s.mover as usize ^ 1]);
         s.moves = moves(own, opp, self.board);
         s.over = s.moves == 0 && moves(opp, own, self.board) == 0;
@@ -160,13 +162,13 @@ impl Game for Othello {
     }
 
     fn initial(&self) -> OthelloState {
-        // White (second) on the main diagonal of the centre: d4 and e5 on 8x8; black on d5 and e4.
+        // The second player starts on the main diagonal of the centre (d4 and e5 on 8x8), the first on d5 and e4.
         let at = |c: usize, r: usize| 1u64 << (8 * r + c);
         let (c, r) = (self.cols / 2, self.rows / 2);
         let black = at(c - 1, r) | at(c, r - 1);
         let white = at(c - 1, r - 1) | at(c, r);
         let mut s = OthelloState { discs: [black, white], mover: 0, over: false, moves: 0 };
-        self.settle(&mut s);
+        self.find_moves(&mut s);
         s
     }
 
@@ -195,7 +197,7 @@ impl Game for Othello {
             s.discs[you] &= !f;
         }
         s.mover ^= 1;
-        self.settle(s);
+        self.find_moves(s);
     }
 
     #[inline]
@@ -281,7 +283,7 @@ impl Game for Othello {
                 _ => return refuse(format!("a square is X, O or -, not \"{}\"", excerpt(&ch.to_string()))),
             }
         }
-        self.settle(&mut s);
+        self.find_moves(&mut s);
         Ok(s)
     }
 

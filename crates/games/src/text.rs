@@ -1,23 +1,23 @@
-//! Squares, fields and boards as text: what the position formats of all games share.
+//! Reading and writing of squares, fields and boards, which the position formats of all games share.
 
 use ludex_core::{Player, TextError};
 
-/// The roles as positions write them.
+/// The names of the roles in positions.
 pub(crate) const LETTERS: [char; 2] = ['X', 'O'];
-/// The roles as facts write them.
+/// The names of the roles in facts.
 pub(crate) const ROLES: [&str; 2] = ["x", "o"];
 
-/// `Err` with this line.
+/// An error with this message.
 pub(crate) fn refuse<T>(line: impl Into<String>) -> Result<T, TextError> {
     Err(TextError::new(line))
 }
 
-/// Column letter and row number, both from 0: (2, 4) is `c5`.
+/// The name of a square; column and row count from 0: (2, 4) is `c5`.
 pub(crate) fn square(col: usize, row: usize) -> String {
     format!("{}{}", (b'a' + col as u8) as char, row + 1)
 }
 
-/// Reads what [`square`] writes.
+/// Parses the name of a square, as [`square`] writes it.
 pub(crate) fn parse_square(text: &str, cols: usize, rows: usize) -> Option<(usize, usize)> {
     let letter = *text.as_bytes().first()?;
     let col = (letter as usize).checked_sub(b'a' as usize).filter(|&c| c < cols)?;
@@ -33,7 +33,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Splits; `words` says how many words must be there and `form` how the whole looks.
+    /// Splits a position, which must have this number of words. `form` describes the position in the error message.
     pub fn read(text: &'a str, words: usize, form: &str) -> Result<Self, TextError> {
         let (options, plain): (Vec<&str>, Vec<&str>) = text.split_whitespace().partition(|w| w.contains('='));
         if plain.len() != words {
@@ -43,13 +43,13 @@ impl<'a> Fields<'a> {
         Ok(Fields { words: plain, options })
     }
 
-    /// Takes the field of this key out, if it is there.
+    /// Removes a field and returns its value.
     pub fn take(&mut self, key: &str) -> Option<&'a str> {
         let i = self.options.iter().position(|(k, _)| *k == key)?;
         Some(self.options.remove(i).1)
     }
 
-    /// Takes a number out.
+    /// Removes a field and returns its value as a number of at most `most`.
     pub fn number(&mut self, key: &str, most: u32) -> Result<Option<u32>, TextError> {
         match self.take(key) {
             None => Ok(None),
@@ -60,7 +60,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Nothing may be left over.
+    /// Fails if a field has not been removed.
     pub fn finish(self) -> Result<(), TextError> {
         match self.options.first() {
             Some((key, _)) => refuse(format!("unknown or repeated field {}=", excerpt(key))),
@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The mover's letter.
+/// Parses the letter of the mover.
 pub(crate) fn parse_mover(text: &str) -> Result<Player, TextError> {
     match text {
         "X" | "x" => Ok(Player(0)),
@@ -78,7 +78,7 @@ pub(crate) fn parse_mover(text: &str) -> Result<Player, TextError> {
     }
 }
 
-/// A short piece of what was typed, safe to print on one line.
+/// The beginning of a text, shortened to 40 characters and without control characters, for error messages.
 pub(crate) fn excerpt(text: &str) -> String {
     let mut short: String = text.chars().take(40).map(|c| if c.is_control() { '?' } else { c }).collect();
     if text.chars().count() > 40 {
@@ -87,7 +87,7 @@ pub(crate) fn excerpt(text: &str) -> String {
     short
 }
 
-/// A board with labels: the rows' at the left (rows are given from the top), the columns' below.
+/// A board with the labels of rows at the left and those of columns below. Rows are given from the top.
 pub(crate) fn grid(rows: impl IntoIterator<Item = (String, Vec<char>)>, columns: &[String]) -> String {
     let width = 1 + columns.iter().map(String::len).max().unwrap_or(1);
     let mut text = String::new();
@@ -101,12 +101,12 @@ pub(crate) fn grid(rows: impl IntoIterator<Item = (String, Vec<char>)>, columns:
     text
 }
 
-/// Column letters `a`, `b`, ..
+/// The column letters `a`, `b`, ..
 pub(crate) fn letters(cols: usize) -> Vec<String> {
     (0..cols).map(|c| ((b'a' + c as u8) as char).to_string()).collect()
 }
 
-/// Who is to move, or how it ended, as the last line of a board.
+/// The line below a board: who is to move, or the result.
 pub(crate) fn caption(mover: Player, outcome: Option<ludex_core::Payoffs>) -> String {
     match outcome {
         None => format!("{} to move", LETTERS[mover.index()]),
@@ -115,7 +115,7 @@ pub(crate) fn caption(mover: Player, outcome: Option<ludex_core::Payoffs>) -> St
     }
 }
 
-/// Exchanges facts 2i and 2i + 1 for each of the first `pairs` pairs: how `x` and `o` swap in most games.
+/// Exchanges the facts `2i` and `2i + 1` of the first `pairs` pairs, as most games number the facts of `x` and `o`.
 pub(crate) fn swap_pairs(pairs: u32) -> impl Fn(u32) -> u32 {
     move |f| if f < 2 * pairs { f ^ 1 } else { f }
 }

@@ -1,4 +1,4 @@
-//! Every game keeps the laws of `ludex_core::laws`, at its usual size and at odd ones.
+//! Checks that every game keeps the laws of `ludex_core::laws`, at its usual size and at unusual ones.
 
 use ludex_core::Game;
 use ludex_core::laws::{Effort, check};

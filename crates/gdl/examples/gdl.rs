@@ -1,6 +1,6 @@
-//! `gdl facts|check|show FILE`: what the library says about a rulesheet, as `ludex gdl` prints it.
+//! `gdl facts|check|show FILE`: reports on a rulesheet, as `ludex gdl` prints them.
 
-use ludex_gdl::{CheckOptions, FactsOptions, GdlGame, Options, Reading, Severity, check, dot, facts, show};
+use ludex_gdl::{CheckOptions, FactsOptions, GdlGame, GdlOptions, Reading, Severity, check, dot, facts, summary};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: gdl facts FILE [--depth D] [--playouts N] [--seed S] | check FILE | show FILE [--dot]  \
@@ -31,7 +31,7 @@ fn run(args: &[String]) -> Result<ExitCode, String> {
         _ if has("--lenient") => Reading::Lenient,
         _ => Reading::Plain,
     };
-    let open = Options { reading, ..Options::default() };
+    let open = GdlOptions { reading, ..GdlOptions::default() };
     if verb == "check" {
         let findings = check(&text, &CheckOptions { open, ..CheckOptions::default() });
         findings.iter().for_each(|f| println!("{file}: {f}"));
@@ -50,7 +50,7 @@ fn run(args: &[String]) -> Result<ExitCode, String> {
             println!("{report}");
         }
         "show" if has("--dot") => print!("{}", dot(&game).ok_or("the rules are interpreted: there is no net to draw")?),
-        "show" => println!("{}", show(&game)),
+        "show" => println!("{}", summary(&game)),
         _ => return Err(USAGE.into()),
     }
     Ok(ExitCode::SUCCESS)

@@ -1,22 +1,22 @@
-//! Playouts per second of CPU time for rulesheets, single-line and bit-parallel, with OpenSpiel's Connect Four as yardstick.
+//! Measures playouts per second of CPU time for rulesheets, sequential and bit-parallel, relative to OpenSpiel's Connect Four.
 //!
 //! `cargo run --release -p ludex-gdl --example speed -- SHEET.kif ..`; medians of five runs of about a fifth of a second.
-//! The yardstick is measured before and after each sheet, because shared machines change their mind: its mean scales the
-//! marks, which were taken where it did 108,000 a second.
+//! OpenSpiel is measured before and after each sheet, because the speed of shared machines varies. The mean of the two
+//! scales the reference rates, which were taken where OpenSpiel made 108,000 playouts a second.
 //! Python is `LUDEX_PYTHON`, else the workspace's virtual environment, else `python3`.
 
 use ludex_core::{Game, Rng};
-use ludex_gdl::{GdlGame, Options};
+use ludex_gdl::{GdlGame, GdlOptions};
 use std::path::Path;
 use std::process::Command;
 
-/// CPU seconds of this thread.
+/// The CPU time of this thread, in seconds.
 fn cpu() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }
 
-/// The median of five rates.
+/// Runs per second of CPU time: the median of five measurements.
 fn rate(mut run: impl FnMut(u64)) -> f64 {
     let mut n = 1;
     loop {
@@ -39,7 +39,8 @@ fn rate(mut run: impl FnMut(u64)) -> f64 {
     rates[2]
 }
 
-fn yardstick() -> Option<f64> {
+/// The playouts per second of OpenSpiel in Connect Four; `None` if it is not installed.
+fn openspiel() -> Option<f64> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let python = std::env::var("LUDEX_PYTHON").unwrap_or_else(|_| {
         let own = root.join("target/venv/bin/python");
@@ -58,7 +59,7 @@ fn yardstick() -> Option<f64> {
 }
 
 fn main() {
-    let marks = [
+    let reference_rates = [
         ("ticTacToe", 379_000.0),
         ("connectFour", 117_000.0),
         ("breakthrough", 20_200.0),
@@ -70,7 +71,7 @@ fn main() {
         "{:<20}{:>10}{:>12}{:>8}{:>12}{:>8}{:>14}",
         "sheet", "set-up ms", "line/s", "x peer", "lanes/s", "x peer", "OpenSpiel c4/s"
     );
-    let mut before = yardstick();
+    let mut before = openspiel();
     for path in std::env::args().skip(1) {
         let name = Path::new(&path).file_stem().map_or(String::new(), |s| s.to_string_lossy().into_owned());
         let Ok(text) = std::fs::read_to_string(&path) else {
@@ -78,7 +79,7 @@ fn main() {
             continue;
         };
         let set_up = cpu();
-        let game = match GdlGame::new(&name, &text, &Options::default()) {
+        let game = match GdlGame::new(&name, &text, &GdlOptions::default()) {
             Ok(game) => game,
             Err(e) => {
                 println!("{name}: {e}");
@@ -89,24 +90,24 @@ fn main() {
         let start = game.initial();
         let mut rng = Rng::new(1);
         let mut totals = vec![0.0; game.info().players()];
-        let line = rate(|n| {
-            game.line_playouts(&start, n, &mut rng, &mut totals);
+        let sequential = rate(|n| {
+            game.sequential_playouts(&start, n, &mut rng, &mut totals);
         });
-        let lanes = 1_024.0
+        let parallel = 1_024.0
             * rate(|n| {
-                game.lane_playouts(&start, n * 1_024, &mut rng, &mut totals);
+                game.bit_parallel_playouts(&start, n * 1_024, &mut rng, &mut totals);
             });
-        let after = yardstick();
+        let after = openspiel();
         let scale = before.zip(after).map(|(a, b)| (a + b) / 2.0);
         before = after;
-        let peer = marks.iter().find(|m| m.0 == name).map(|m| m.1 * scale.unwrap_or(108_000.0) / 108_000.0);
+        let peer = reference_rates.iter().find(|m| m.0 == name).map(|m| m.1 * scale.unwrap_or(108_000.0) / 108_000.0);
         let times = |rate: f64| peer.map_or(String::new(), |p| format!("{:.1}", rate / p));
-        let yardstick = scale.map_or("none here".into(), |s| format!("{s:.0}"));
+        let openspiel = scale.map_or("none here".into(), |s| format!("{s:.0}"));
         println!(
-            "{name:<20}{:>10.1}{line:>12.0}{:>8}{lanes:>12.0}{:>8}{yardstick:>14}",
+            "{name:<20}{:>10.1}{sequential:>12.0}{:>8}{parallel:>12.0}{:>8}{openspiel:>14}",
             set_up * 1e3,
-            times(line),
-            times(lanes)
+            times(sequential),
+            times(parallel)
         );
     }
 }

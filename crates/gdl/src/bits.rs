@@ -1,31 +1,34 @@
-//! Sets of small numbers as words of bits.
+//! Sets of small numbers as bits of 64-bit words.
 
-/// The words that `n` bits take.
+/// The number of words that `n` bits take.
 pub(crate) fn words(n: usize) -> usize {
     n.div_ceil(64)
 }
 
+/// Whether bit `i` is set.
 #[inline]
 pub(crate) fn get(bits: &[u64], i: usize) -> bool {
     bits[i >> 6] >> (i & 63) & 1 != 0
 }
 
+/// Flips bit `i`.
 #[inline]
 pub(crate) fn flip(bits: &mut [u64], i: usize) {
     bits[i >> 6] ^= 1 << (i & 63);
 }
 
+/// Sets bit `i`.
 #[inline]
 pub(crate) fn set(bits: &mut [u64], i: usize) {
     bits[i >> 6] |= 1 << (i & 63);
 }
 
-/// The numbers in a set, in order.
+/// The indices of the bits that are set, in increasing order.
 pub(crate) fn ones(bits: &[u64]) -> impl Iterator<Item = usize> + '_ {
     bits.iter().enumerate().flat_map(|(i, &w)| Ones(w).map(move |b| i * 64 + b))
 }
 
-/// The positions of the bits of a word.
+/// Iterates over the indices of the bits of a word that are set.
 pub(crate) struct Ones(pub u64);
 
 impl Iterator for Ones {
@@ -42,8 +45,8 @@ impl Iterator for Ones {
     }
 }
 
-/// The position of the `n`th bit of a word, from 0; the word must have that many. Drawing moves is a tenth of a playout in
-/// lanes, and bit deposit makes this three instructions.
+/// The index of the `n`th set bit of a word, from 0; the word must have that many. Drawing moves takes a tenth of a
+/// bit-parallel playout, and bit deposit makes this three instructions.
 #[inline]
 #[cfg(all(target_arch = "x86_64", target_feature = "bmi2"))]
 #[allow(unsafe_code)]
@@ -52,11 +55,11 @@ pub(crate) fn select(w: u64, n: u32) -> u32 {
     unsafe { std::arch::x86_64::_pdep_u64(1 << n, w) }.trailing_zeros()
 }
 
-/// The position of the `n`th bit of a word, from 0; the word must have that many.
+/// The index of the `n`th set bit of a word, from 0; the word must have that many.
 #[inline]
 #[cfg(not(all(target_arch = "x86_64", target_feature = "bmi2")))]
 pub(crate) fn select(mut w: u64, mut n: u32) -> u32 {
-    // Halve the place to look at by counting; the last byte bit by bit.
+    // Halves the range by counting bits down to a byte, then goes bit by bit.
     let mut at = 0;
     for half in [32, 16, 8] {
         let low = (w & ((1u64 << half) - 1)).count_ones();
@@ -72,7 +75,7 @@ pub(crate) fn select(mut w: u64, mut n: u32) -> u32 {
     at + w.trailing_zeros()
 }
 
-/// Exchanges rows and columns of a 64 x 64 matrix of bits (Warren, Hacker's Delight, 7-3).
+/// Transposes a 64 x 64 matrix of bits (Warren, Hacker's Delight, 7-3).
 pub(crate) fn transpose(m: &mut [u64; 64]) {
     let mut width = 32;
     let mut mask = u64::MAX >> 32;

@@ -1,12 +1,13 @@
-//! What is wrong, doubtful or worth knowing about a rulesheet, each with its place and with advice.
+//! Validates a rulesheet: reports what is wrong, doubtful or worth knowing, each with its place and with advice.
 //!
-//! Reading, dependencies and grounding find what keeps a sheet from being played; looking at names finds what was probably
-//! meant otherwise; random play finds states without a legal move, ends without a goal or with two, and games without end.
+//! Reading, dependency analysis and grounding find what keeps a sheet from being played. Comparing names finds probable
+//! misspellings. Random play finds states without a legal move, ends without a goal or with several, and games that do not
+//! end. Random play proves nothing about states that it does not reach.
 
 use crate::error::{Error, ErrorKind, Place};
-use crate::game::{GdlGame, Options};
+use crate::game::{GdlGame, GdlOptions};
 use crate::ground;
-use crate::sheet::*;
+use crate::rulesheet::*;
 use crate::strata::Strata;
 use ludex_core::{Game, Rng};
 use serde::Serialize;
@@ -19,9 +20,9 @@ use std::fmt;
 pub enum Severity {
     /// The sheet cannot be played.
     Error,
-    /// It can be played, but it breaks the rules of the language or probably means something else.
+    /// The sheet can be played, but it is not standard GDL or probably does not mean what its author intended.
     Warning,
-    /// Worth knowing.
+    /// Information that needs no action.
     Note,
 }
 
@@ -35,7 +36,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One finding.
+/// One finding about a sheet.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Finding {
     /// How much it matters.
@@ -50,7 +51,7 @@ pub struct Finding {
     pub advice: String,
 }
 
-/// One line, without a trailing newline.
+/// Writes one line, without a trailing newline.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.severity)?;
@@ -62,25 +63,25 @@ impl fmt::Display for Finding {
     }
 }
 
-/// How to check.
+/// How to check a sheet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CheckOptions {
-    /// How to read and what to afford.
-    pub open: Options,
-    /// Random matches to play.
+    /// How the sheet is opened.
+    pub open: GdlOptions,
+    /// The number of random matches.
     pub matches: u32,
-    /// Everything random comes from here.
+    /// The seed of the random matches.
     pub seed: u64,
 }
 
-/// A hundred matches.
+/// Plays a hundred matches.
 impl Default for CheckOptions {
     fn default() -> Self {
-        CheckOptions { open: Options::default(), matches: 100, seed: 1 }
+        CheckOptions { open: GdlOptions::default(), matches: 100, seed: 1 }
     }
 }
 
-/// Checks a rulesheet; what matters most comes first. Empty means: nothing to say.
+/// Checks a rulesheet. Findings are sorted by severity, then by place.
 pub fn check(text: &str, options: &CheckOptions) -> Vec<Finding> {
     let mut findings = Findings(Vec::new());
     findings.all(text, options);
@@ -98,46 +99,48 @@ impl Findings {
         self.0.push(Finding { severity, line: at.line, column: at.column, message, advice });
     }
 
+    /// Adds an error that keeps the sheet from being played.
     fn refused(&mut self, e: Error) {
         let at = Place { line: e.line, column: e.column };
         self.add(Severity::Error, at, e.kind.to_string(), advice(&e.kind));
     }
 
+    /// Adds all findings.
     fn all(&mut self, text: &str, options: &CheckOptions) {
         if text.len() > options.open.budget.bytes {
             let kind = ErrorKind::TooLong { bytes: text.len(), limit: options.open.budget.bytes };
-            return self.refused(kind.anywhere());
+            return self.refused(kind.without_place());
         }
-        // Strictly read, the first liberty ends it; go on plainly to find the rest.
+        // Strict reading stops at the first non-standard form; plain reading finds the rest.
         let strict = options.open.reading == Reading::Strict;
         let reading = if strict { Reading::Plain } else { options.open.reading };
-        if strict && let Err(e) = Sheet::read(text, Reading::Strict) {
+        if strict && let Err(e) = Rulesheet::read(text, Reading::Strict) {
             self.refused(e);
         }
-        let sheet = match Sheet::read(text, reading) {
+        let sheet = match Rulesheet::read(text, reading) {
             Ok(sheet) => sheet,
             Err(e) => return self.refused(e),
         };
-        self.liberties(&sheet);
+        self.non_standard(&sheet);
         self.names(&sheet);
         self.keywords(&sheet);
         let strata = match Strata::of(&sheet) {
             Ok(strata) => strata,
             Err(e) => return self.refused(e),
         };
-        if strict && let Some(tangled) = &strata.tangled {
-            self.refused(tangled.clone());
+        if strict && let Some(unstratified) = &strata.unstratified {
+            self.refused(unstratified.clone());
         }
-        let game = match GdlGame::new("sheet", text, &Options { reading, ..options.open }) {
+        let game = match GdlGame::new("sheet", text, &GdlOptions { reading, ..options.open }) {
             Ok(game) => game,
             Err(e) => return self.refused(e),
         };
-        if !strict && let Some(tangled) = &strata.tangled {
-            let place = Place { line: tangled.line, column: tangled.column };
+        if !strict && let Some(unstratified) = &strata.unstratified {
+            let place = Place { line: unstratified.line, column: unstratified.column };
             self.add(
                 Severity::Warning,
                 place,
-                tangled.kind.to_string(),
+                unstratified.kind.to_string(),
                 "each instance has a meaning; strict readers refuse it",
             );
         }
@@ -153,14 +156,16 @@ impl Findings {
         self.play(&game, options);
     }
 
-    fn liberties(&mut self, sheet: &Sheet) {
-        for l in &sheet.liberties {
+    /// Adds the non-standard forms.
+    fn non_standard(&mut self, sheet: &Rulesheet) {
+        for l in &sheet.non_standard {
             self.add(Severity::Warning, l.at, format!("{} is a liberty", l.what), "strict readers refuse it");
         }
     }
 
-    fn names(&mut self, sheet: &Sheet) {
-        let own = |p: &usize| *p >= KEYWORDS.len() && !sheet.relations[*p].made;
+    /// Adds what names suggest: several arities, differences in case only, relations undefined or unused.
+    fn names(&mut self, sheet: &Rulesheet) {
+        let own = |p: &usize| *p >= KEYWORDS.len() && !sheet.relations[*p].auxiliary;
         let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         let mut by_letters: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for p in (0..sheet.relations.len()).filter(own) {
@@ -199,7 +204,8 @@ impl Findings {
         }
     }
 
-    fn keywords(&mut self, sheet: &Sheet) {
+    /// Adds keywords that are not defined.
+    fn keywords(&mut self, sheet: &Rulesheet) {
         let defined = |p: Pred| sheet.rules.iter().any(|r| r.head.pred == p);
         let missing = [
             (INIT, Severity::Warning, "the game starts without any fact"),
@@ -221,8 +227,8 @@ impl Findings {
         }
     }
 
-    /// Compares what `base` and `input` promise with what is possible.
-    fn declared(&mut self, sheet: &Sheet, strata: &Strata, options: &CheckOptions, game: &GdlGame) {
+    /// Compares the facts and moves that `base` and `input` declare with those that are possible.
+    fn declared(&mut self, sheet: &Rulesheet, strata: &Strata, options: &CheckOptions, game: &GdlGame) {
         let mut strata = strata.clone();
         let is_static = |p: Pred| strata.is_static[p as usize] && sheet.rules.iter().any(|r| r.head.pred == p);
         let (base, input) = (is_static(BASE), is_static(INPUT));
@@ -237,7 +243,7 @@ impl Findings {
             if !declared {
                 continue;
             }
-            let texts = statics.facts.of(p).iter().map(|&a| sheet.text(&statics.terms, statics.terms.args(a)[i]));
+            let texts = statics.db.of(p).iter().map(|&a| sheet.text(&statics.terms, statics.terms.args(a)[i]));
             let known: BTreeSet<String> = texts.collect();
             let unknown: Vec<&String> = possible.iter().filter(|n| !known.contains(*n)).collect();
             if let Some(first) = unknown.first() {
@@ -253,10 +259,11 @@ impl Findings {
         }
     }
 
+    /// Adds what random matches find.
     fn play(&mut self, game: &GdlGame, options: &CheckOptions) {
         let roles = &game.info().roles;
         let cap = game.info().horizon.map_or(u32::MAX, |h| h.plies).min(20_000);
-        // Moves that all matches together may take.
+        // The moves left for all matches together.
         let mut moves_left = if game.interpreted() { 500 } else { 200_000 };
         let mut rng = Rng::new(options.seed);
         let (mut stuck, mut silent, mut doubled, mut endless) = (None, None, None, 0);
@@ -322,11 +329,11 @@ impl Findings {
     }
 }
 
-/// What to do about an error.
+/// Advice on an error.
 fn advice(kind: &ErrorKind) -> &'static str {
     match kind {
         ErrorKind::Unopened | ErrorKind::Unclosed => "count the parentheses of this statement and the one before",
-        ErrorKind::Liberty(_) => "read it plainly or leniently, or write it out",
+        ErrorKind::NonStandard(_) => "read it plainly or leniently, or write it out",
         ErrorKind::Unsafe { .. } => "add a condition that says what it can be",
         ErrorKind::Unstratified(_) => "split the relation so that the negated part does not need the whole",
         ErrorKind::Depends { .. } => "it must be decided by the state alone",

@@ -1,4 +1,4 @@
-//! What can be wrong with a rulesheet, with the place where it is.
+//! Errors: why a rulesheet cannot be played, with the place in the text.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Place {
     pub column: u32,
 }
 
-/// Why a rulesheet cannot be played: one line, with the place.
+/// The reason why a rulesheet cannot be played, with its place. Displayed as one line.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct Error {
     /// The line, from 1; 0 if the sheet as a whole is meant.
@@ -31,7 +31,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// What is wrong with a rulesheet.
+/// The reason why a rulesheet cannot be played.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -52,7 +52,7 @@ pub enum ErrorKind {
     /// Parentheses are nested too deeply.
     #[error("parentheses are nested more than {0} deep")]
     TooDeep(usize),
-    /// `()` where something is expected.
+    /// `()` stands where a sentence or a term is expected.
     #[error("an empty list means nothing here")]
     EmptyList,
     /// The first element of a list is not a name.
@@ -61,13 +61,13 @@ pub enum ErrorKind {
     /// A variable stands where a sentence is expected.
     #[error("the variable {0} stands where a sentence is expected")]
     VariableSentence(String),
-    /// `<=` without a head.
+    /// A rule `(<=)` has no head.
     #[error("a rule needs a head: (<= HEAD BODY ..)")]
     NoHead,
-    /// A form that only lenient reading accepts.
+    /// A non-standard form, which strict reading refuses.
     #[error("{0}; strict reading refuses it")]
-    Liberty(&'static str),
-    /// A keyword with the wrong number of arguments.
+    NonStandard(&'static str),
+    /// A keyword has the wrong number of arguments.
     #[error("{name} takes {expected}, not {found}")]
     KeywordArity {
         /// The keyword.
@@ -77,13 +77,13 @@ pub enum ErrorKind {
         /// The number of arguments found.
         found: usize,
     },
-    /// A keyword at the head of a rule that no rule may define.
+    /// A keyword that no rule may define is the head of a rule.
     #[error("no rule may define {0}")]
     BadHead(&'static str),
-    /// `or` and `not` multiply into too many bodies.
+    /// Expanding the `or`s of a rule gives too many alternatives.
     #[error("the `or`s of this rule multiply into more than {0} bodies")]
     TooManyBodies(usize),
-    /// A variable of the head, of a `distinct` or, read strictly, of a `not` that no positive condition binds.
+    /// No positive condition binds a variable of the head, of a `distinct` or, in strict reading, of a `not`.
     #[error("the variable {variable} in {place} is bound by no positive condition")]
     Unsafe {
         /// The variable.
@@ -102,37 +102,37 @@ pub enum ErrorKind {
         /// What it must not depend on.
         on: String,
     },
-    /// No role.
+    /// The sheet has no role.
     #[error("there is no (role NAME)")]
     NoRole,
-    /// More roles than Ludex has players.
+    /// The sheet has more roles than Ludex has players.
     #[error("there are {0} roles; at most {max} can play", max = ludex_core::MAX_PLAYERS)]
     TooManyRoles(usize),
-    /// Chance.
+    /// The sheet has the role `random`, which is chance in GDL-II.
     #[error("the role `random` (chance, GDL-II) is not supported")]
     Random,
-    /// Imperfect information.
+    /// The sheet uses `sees`, which is imperfect information in GDL-II.
     #[error("`sees` (imperfect information, GDL-II) is not supported")]
     Sees,
-    /// No role ever has a legal move.
+    /// This role never has a legal move.
     #[error("{0} never has a legal move")]
     NoLegal(String),
-    /// A goal that is not a number.
+    /// A goal is not a whole number.
     #[error("the goal {0} is not a whole number")]
     BadGoal(String),
-    /// The initial state breaks the budget even of the interpreter, or the rules are infinite.
+    /// The sheet exceeds the budget even with the interpreter, or its rules have infinitely many consequences.
     #[error("the rules need more than the budget allows: {0}")]
     Budget(String),
 }
 
 impl ErrorKind {
-    /// This at a place.
+    /// The error of this kind at a place.
     pub fn at(self, place: Place) -> Error {
         Error { line: place.line, column: place.column, kind: self }
     }
 
-    /// This, about the sheet as a whole.
-    pub fn anywhere(self) -> Error {
+    /// The error of this kind about the sheet as a whole.
+    pub fn without_place(self) -> Error {
         self.at(Place::default())
     }
 }

@@ -1,21 +1,21 @@
-//! Facts about a rulesheet that any two correct engines must agree on: roles, legal moves, perft, playout means.
+//! Reports facts about a game that any two correct engines must agree on: roles, legal moves, perft, playout means.
 //!
-//! Everything here is in *joint* moves, one of each role, as the language defines a step: a `noop` is a move and is counted.
+//! Everything is counted in *joint* moves, one of each role, as GDL defines a step; a `noop` is a move and is counted.
 
-use crate::desk::{Desk, Engine, Turn};
+use crate::evaluator::{Engine, Evaluator, Turn};
 use crate::game::GdlGame;
 use ludex_core::{Game, MAX_PLAYERS, Move, Rng};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What to find out.
+/// What to report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FactsOptions {
-    /// Perft up to this depth.
+    /// The depth of perft, in joint moves.
     pub depth: u32,
-    /// Random playouts.
+    /// The number of random playouts.
     pub playouts: u64,
-    /// Everything random comes from here.
+    /// The seed of the random playouts.
     pub seed: u64,
 }
 
@@ -33,90 +33,92 @@ pub struct FactsReport {
     pub schema: u32,
     /// The game's name.
     pub name: String,
-    /// Identifies the rules.
+    /// The hash of the rules, as 16 hexadecimal digits.
     pub rules_hash: String,
     /// The roles, in order.
     pub roles: Vec<String>,
-    /// How many facts hold at the start.
+    /// The number of facts that hold at the start.
     pub initial_facts: usize,
-    /// How many legal moves each role has at the start.
+    /// The number of legal moves of each role at the start.
     pub initial_legal: Vec<u32>,
-    /// `perft[d - 1]`: sequences of `d` joint moves from the start; a finished game has no continuation.
+    /// `perft[d - 1]` is the number of sequences of `d` joint moves from the start.
     pub perft: Vec<u64>,
-    /// Random playouts, unless none were asked for.
-    pub playouts: Option<PlayoutFacts>,
-    /// Reading, grounding and wiring.
+    /// The results of random playouts, unless none were asked for.
+    pub playouts: Option<PlayoutStats>,
+    /// The wall-clock time that opening the sheet took.
     pub set_up_seconds: f64,
-    /// How large the rules are once grounded.
-    pub net: Size,
-    /// What the game was seen to be like.
-    pub habits: HabitFacts,
+    /// The size of the game.
+    pub net: GameSize,
+    /// Properties that were inferred about the game.
+    #[serde(rename = "habits")]
+    pub inferred: InferredSummary,
 }
 
-/// Means over random playouts in which every role picks uniformly and independently.
+/// Results of random playouts in which every role draws uniformly and independently.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct PlayoutFacts {
-    /// How many.
+pub struct PlayoutStats {
+    /// The number of playouts.
     pub n: u64,
-    /// Joint moves per playout.
+    /// The mean number of joint moves.
     pub mean_length: f64,
-    /// Its standard error.
+    /// The standard error of `mean_length`.
     pub se_length: f64,
-    /// The shortest.
+    /// The number of joint moves of the shortest playout.
     pub min_length: u32,
-    /// The longest.
+    /// The number of joint moves of the longest playout.
     pub max_length: u32,
-    /// Goal by role, over the playouts that ended with a goal for each; of several the highest, as in play.
+    /// The mean goal of each role over the playouts in which every role had a goal; of several goals the highest counts.
     pub mean_goal: Vec<f64>,
-    /// Their standard errors.
+    /// The standard errors of `mean_goal`.
     pub se_goal: Vec<f64>,
-    /// Playouts that ended without a goal, or with several, for some role.
+    /// The number of playouts in which some role had no goal or several.
     pub goal_errors: u64,
-    /// Playouts that stopped because a role had no legal move before the end.
+    /// The number of playouts that stopped because a role had no legal move, though the game was not terminal.
     pub no_legal_move_errors: u64,
-    /// Playouts that were cut because they did not end.
+    /// The number of playouts that were cut at the horizon.
     pub cut: u64,
-    /// The seed.
+    /// The seed of the playouts.
     pub seed: u64,
 }
 
-/// How large a game is.
+/// The size of a game.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Size {
-    /// `net`, or `interpreter` where the rules are too large for one.
+pub struct GameSize {
+    /// `net`, or `interpreter` if the propositional network would be too large.
     pub engine: &'static str,
-    /// Facts that can ever hold.
+    /// The number of possible facts.
     pub facts: usize,
-    /// Different moves.
+    /// The number of different moves.
     pub moves: usize,
-    /// Gates of the net.
+    /// The number of gates of the network.
     pub gates: usize,
-    /// Inputs of gates, all together.
+    /// The number of inputs of all gates.
     pub wires: usize,
-    /// Groups of gates that depend on themselves.
+    /// The number of groups of gates that depend on themselves.
     pub loops: usize,
 }
 
-/// The parts of [`crate::Habits`] that are numbers.
+/// The numbers of [`crate::InferredProperties`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct HabitFacts {
-    /// At most one role was ever seen to have a choice.
+pub struct InferredSummary {
+    /// Whether no state was seen in which two roles had a choice.
     pub turn_taking: bool,
-    /// The sum of goals, if it was always the same.
+    /// The sum of all goals at the end, if it was the same in every match.
     pub constant_sum: Option<i32>,
-    /// A proved bound on the length.
-    pub at_most: Option<u32>,
-    /// Sets of facts of which exactly one held.
+    /// A proved bound on the number of steps.
+    #[serde(rename = "at_most")]
+    pub max_steps: Option<u32>,
+    /// The number of sets of facts of which exactly one held in every state examined.
     pub exclusive_sets: usize,
 }
 
-/// Finds the facts.
+/// Reports the facts about a game.
 pub fn facts(game: &GdlGame, options: &FactsOptions) -> FactsReport {
     let roles = game.info().players();
     let start = game.initial();
     let mut held = Vec::new();
     game.facts(&start, &mut held);
-    let habits = game.habits();
+    let inferred = game.inferred();
     FactsReport {
         schema: 1,
         name: game.info().name.clone(),
@@ -126,56 +128,56 @@ pub fn facts(game: &GdlGame, options: &FactsOptions) -> FactsReport {
         initial_legal: (0..roles).map(|r| game.legal_moves(&start, r).len() as u32).collect(),
         perft: joint_perft(game, options.depth),
         playouts: (options.playouts > 0).then(|| playouts(game, options)),
-        set_up_seconds: game.set_up().as_secs_f64(),
+        set_up_seconds: game.set_up_time().as_secs_f64(),
         net: size(game),
-        habits: HabitFacts {
-            turn_taking: habits.turn_taking,
-            constant_sum: habits.constant_sum,
-            at_most: habits.at_most,
-            exclusive_sets: habits.exclusive.len(),
+        inferred: InferredSummary {
+            turn_taking: inferred.turn_taking,
+            constant_sum: inferred.constant_sum,
+            max_steps: inferred.max_steps,
+            exclusive_sets: inferred.exclusive_sets.len(),
         },
     }
 }
 
-/// How large the game is.
-pub fn size(game: &GdlGame) -> Size {
+/// The size of a game.
+pub fn size(game: &GdlGame) -> GameSize {
     let (engine, gates, wires, loops) = match &game.engine {
-        Engine::Net { net, .. } => ("net", net.gates(), net.wires(), net.loops.len()),
-        Engine::Rules { .. } => ("interpreter", 0, 0, 0),
+        Engine::Propnet { net, .. } => ("net", net.gates(), net.wires(), net.loops.len()),
+        Engine::Interpreter { .. } => ("interpreter", 0, 0, 0),
     };
-    Size { engine, facts: game.names.facts.len(), moves: game.names.moves.len(), gates, wires, loops }
+    GameSize { engine, facts: game.names.facts.len(), moves: game.names.moves.len(), gates, wires, loops }
 }
 
-/// Sequences of 1, 2, .. `depth` joint moves. Each depth is counted over the *different* states of the one before.
+/// Counts the sequences of 1, 2, .. `depth` joint moves. Equal states at one depth are expanded once.
 pub fn joint_perft(game: &GdlGame, depth: u32) -> Vec<u64> {
-    /// Beyond this many different states, branches are counted one by one, in constant memory.
-    const KEPT: usize = 2_000_000;
+    /// Beyond this many different states at one depth, sequences are counted by depth-first search, in constant memory.
+    const MAX_STATES: usize = 2_000_000;
     let mut counts = vec![0u64; depth as usize];
     let mut states: HashMap<Vec<u64>, u64> = HashMap::new();
     states.insert(game.fact_words(&game.initial()).to_vec(), 1);
-    let Ok(mut desk) = game.engine.desk() else { return counts };
+    let Ok(mut evaluator) = game.engine.new_evaluator() else { return counts };
     for d in 0..depth as usize {
         let mut next: HashMap<Vec<u64>, u64> = HashMap::new();
         let last = d + 1 == depth as usize;
         for (facts, &ways) in &states {
-            let joint = joint_moves(game, &mut desk, facts);
+            let joint = joint_moves(game, &mut evaluator, facts);
             counts[d] = counts[d].saturating_add(joint.count().saturating_mul(ways));
             if last {
                 continue;
             }
-            if next.len() > KEPT {
+            if next.len() > MAX_STATES {
                 joint.each(|moves| {
-                    game.engine.seek(&mut desk, facts);
-                    game.engine.step(&mut desk, moves);
-                    let child = desk.facts().to_vec();
-                    branch(game, &mut desk, &child, ways, &mut counts[d + 1..]);
+                    game.engine.seek(&mut evaluator, facts);
+                    game.engine.step(&mut evaluator, moves);
+                    let child = evaluator.facts().to_vec();
+                    count_below(game, &mut evaluator, &child, ways, &mut counts[d + 1..]);
                 });
                 continue;
             }
             joint.each(|moves| {
-                game.engine.seek(&mut desk, facts);
-                game.engine.step(&mut desk, moves);
-                *next.entry(desk.facts().to_vec()).or_insert(0) += ways;
+                game.engine.seek(&mut evaluator, facts);
+                game.engine.step(&mut evaluator, moves);
+                *next.entry(evaluator.facts().to_vec()).or_insert(0) += ways;
             });
         }
         states = next;
@@ -183,38 +185,42 @@ pub fn joint_perft(game: &GdlGame, depth: u32) -> Vec<u64> {
     counts
 }
 
-fn branch(game: &GdlGame, desk: &mut Desk, facts: &[u64], ways: u64, counts: &mut [u64]) {
+/// Adds the sequences from a state that is reached in `ways` ways to `counts`, depth first.
+fn count_below(game: &GdlGame, evaluator: &mut Evaluator, facts: &[u64], ways: u64, counts: &mut [u64]) {
     let Some((count, deeper)) = counts.split_first_mut() else { return };
-    let joint = joint_moves(game, desk, facts);
+    let joint = joint_moves(game, evaluator, facts);
     *count = count.saturating_add(joint.count().saturating_mul(ways));
     if deeper.is_empty() {
         return;
     }
     joint.each(|moves| {
-        game.engine.seek(desk, facts);
-        game.engine.step(desk, moves);
-        let child = desk.facts().to_vec();
-        branch(game, desk, &child, ways, deeper);
+        game.engine.seek(evaluator, facts);
+        game.engine.step(evaluator, moves);
+        let child = evaluator.facts().to_vec();
+        count_below(game, evaluator, &child, ways, deeper);
     });
 }
 
-/// The legal moves of all roles at a state that is not over.
-struct Joint(Vec<Vec<Move>>);
+/// The legal moves of each role at a state; empty if the game is over.
+struct JointMoves(Vec<Vec<Move>>);
 
-fn joint_moves(game: &GdlGame, desk: &mut Desk, facts: &[u64]) -> Joint {
-    game.engine.seek(desk, facts);
+/// The joint moves at a state.
+fn joint_moves(game: &GdlGame, evaluator: &mut Evaluator, facts: &[u64]) -> JointMoves {
+    game.engine.seek(evaluator, facts);
     let mut all = vec![Vec::new(); game.info().players()];
-    if game.turn(desk) != Turn::Over {
-        all.iter_mut().enumerate().for_each(|(r, moves)| game.engine.legal_of(desk, r, moves));
+    if game.turn(evaluator) != Turn::Over {
+        all.iter_mut().enumerate().for_each(|(r, moves)| game.engine.legal_moves(evaluator, r, moves));
     }
-    Joint(all)
+    JointMoves(all)
 }
 
-impl Joint {
+impl JointMoves {
+    /// The number of joint moves.
     fn count(&self) -> u64 {
         self.0.iter().fold(1u64, |n, moves| n.saturating_mul(moves.len() as u64))
     }
 
+    /// Calls `f` with each joint move.
     fn each(&self, mut f: impl FnMut(&[u32])) {
         if self.0.iter().any(Vec::is_empty) {
             return;
@@ -231,7 +237,7 @@ impl Joint {
     }
 }
 
-/// Sums from which a mean and its standard error follow.
+/// Accumulates a mean and its standard error.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     n: f64,
@@ -259,8 +265,8 @@ impl Sums {
     }
 }
 
-/// Plays at random, every role for itself.
-fn playouts(game: &GdlGame, options: &FactsOptions) -> PlayoutFacts {
+/// Plays random playouts and summarises them.
+fn playouts(game: &GdlGame, options: &FactsOptions) -> PlayoutStats {
     let roles = game.info().players();
     let cap = game.info().horizon.map_or(u32::MAX, |h| h.plies / roles as u32);
     let start = game.initial();
@@ -268,30 +274,30 @@ fn playouts(game: &GdlGame, options: &FactsOptions) -> PlayoutFacts {
     let (mut lengths, mut goals) = (Sums::default(), vec![Sums::default(); roles]);
     let (mut min_length, mut max_length) = (u32::MAX, 0);
     let (mut goal_errors, mut stuck, mut cut) = (0, 0, 0);
-    let mut desk = game.engine.desk().expect("an evaluator was made before");
+    let mut evaluator = game.engine.new_evaluator().expect("an evaluator was made before");
     for _ in 0..options.playouts {
-        game.engine.seek(&mut desk, game.fact_words(&start));
+        game.engine.seek(&mut evaluator, game.fact_words(&start));
         let mut length = 0;
-        while game.turn(&mut desk) != Turn::Over && length < cap {
+        while game.turn(&mut evaluator) != Turn::Over && length < cap {
             let mut joint = [0; MAX_PLAYERS];
             for (r, m) in joint[..roles].iter_mut().enumerate() {
-                *m = game.engine.nth(&desk, r, rng.below(game.engine.count(&desk, r)));
+                *m = game.engine.nth_legal(&evaluator, r, rng.below(game.engine.count_legal(&evaluator, r)));
             }
-            game.engine.step(&mut desk, &joint[..roles]);
+            game.engine.step(&mut evaluator, &joint[..roles]);
             length += 1;
         }
         lengths.add(length as f64);
         (min_length, max_length) = (min_length.min(length), max_length.max(length));
-        if !game.engine.terminal(&desk) {
+        if !game.engine.is_terminal(&evaluator) {
             if length >= cap { cut += 1 } else { stuck += 1 }
         }
-        let reached: Vec<Vec<i32>> = (0..roles).map(|r| game.engine.goals_of(&mut desk, r)).collect();
+        let reached: Vec<Vec<i32>> = (0..roles).map(|r| game.engine.goals(&mut evaluator, r)).collect();
         goal_errors += reached.iter().any(|g| g.len() != 1) as u64;
         if let Some(highest) = reached.iter().map(|g| g.last().copied()).collect::<Option<Vec<i32>>>() {
             goals.iter_mut().zip(highest).for_each(|(sums, g)| sums.add(g as f64));
         }
     }
-    PlayoutFacts {
+    PlayoutStats {
         n: options.playouts,
         mean_length: lengths.mean(),
         se_length: lengths.standard_error(),

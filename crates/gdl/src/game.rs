@@ -1,28 +1,28 @@
 //! A rulesheet as a [`Game`].
 //!
-//! Facts are the base propositions, named by their terms; moves are the action terms, shared by the roles. A state is the
-//! facts that hold, as bits, and what has been chosen so far in a step of simultaneous moves. Evaluators are kept per thread
-//! and brought to whatever state is asked about by the difference of the facts, so that states stay small and a line of play
-//! costs only what each move changes.
+//! Facts are the base propositions, named by their terms; moves are the action terms, which roles share. A state is the set
+//! of facts that hold, as bits, and the choices made so far in a step of simultaneous moves. Each thread keeps its own
+//! evaluator. When it is asked about a state, it first moves there, which costs a network only the difference of the
+//! facts. So states stay small, and following a line of play costs only what each move changes.
 //!
-//! *Simultaneous moves* are serialised: the roles that have a choice choose one after another, in the order of roles; those
-//! with a single legal move are skipped. If nobody has a choice, one role plays its move so that the game goes on. What was
-//! chosen before is part of the state, but it is neither among the facts nor in [`Game::view_key`]: whoever chooses later
-//! cannot see it.
+//! *Simultaneous moves* are serialised: the roles that have a choice choose one after another, in the order of roles; roles
+//! with a single legal move are skipped. If no role has a choice, one role plays its move so that the game goes on. Choices
+//! made earlier in a step are part of the state, but neither of its facts nor of [`Game::infoset_key`], so that roles that
+//! choose later cannot see them.
 
 use crate::bits::{ones, set, words};
 use crate::budget::Budget;
-use crate::datalog::Work;
-use crate::desk::{At, Desk, Engine, Turn};
+use crate::datalog::WorkLimit;
+use crate::domains;
 use crate::error::{Error, ErrorKind};
-use crate::event::Wiring;
+use crate::evaluator::{Backend, Engine, Evaluator, Turn};
+use crate::event_driven::Wiring;
 use crate::ground::{self, Statics};
-use crate::interpreter::{Interpreter, Rules};
+use crate::interpreter::{Interpreter, InterpreterProgram};
 use crate::kif::{self, Expr, ExprKind};
-use crate::net::{self, Net};
-use crate::places;
-use crate::restrict::restrict;
-use crate::sheet::{DOES, GOAL, Reading, Sheet, TRUE, statements};
+use crate::propnet::{self, Propnet};
+use crate::rulesheet::{DOES, GOAL, Reading, Rulesheet, TRUE, statements};
+use crate::specialise::specialise_rules;
 use crate::strata::Strata;
 use crate::terms::{Term, natural_order};
 use ludex_core::{Fact, Game, GameInfo, MAX_PLAYERS, Move, Payoffs, Player, Rng, TextError, mix, rules_hash};
@@ -34,42 +34,46 @@ use std::time::{Duration, Instant};
 
 /// How to open a rulesheet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Options {
-    /// How the text is read.
+pub struct GdlOptions {
+    /// How strictly the text is read.
     pub reading: Reading,
-    /// What it may ask for.
+    /// The limits on reading and grounding.
     pub budget: Budget,
 }
 
-/// The rules of a sheet, ready to play.
+/// The game that a rulesheet describes.
 pub struct GdlGame {
     info: GameInfo,
+    /// Identifies the game among the evaluators of a thread.
     id: u64,
-    /// Who chooses first in a step of simultaneous moves.
-    first: usize,
+    /// The role that chooses first in a step of simultaneous moves.
+    first_chooser: usize,
     pub(crate) engine: Engine,
     pub(crate) names: Names,
-    pub(crate) habits: crate::habits::Habits,
+    pub(crate) inferred: crate::inferred::InferredProperties,
+    /// The facts at the start.
     pub(crate) init: Vec<u64>,
+    /// The goals that map to the payoffs -1 and 1.
     goal_range: (i32, i32),
+    /// All goal values in the sheet, in increasing order.
     goal_values: Vec<i32>,
-    pub(crate) lanes: crate::playouts::LanePlan,
+    pub(crate) bit_parallel: crate::playouts::BitParallelPlan,
     set_up: Duration,
 }
 
-/// The names of facts and moves, both ways.
+/// The names of facts and moves by number, and the numbers by name.
 pub(crate) struct Names {
     pub facts: Vec<String>,
     pub moves: Vec<String>,
     fact_numbers: HashMap<String, u32>,
     move_numbers: HashMap<String, u32>,
-    fold: bool,
+    fold_case: bool,
 }
 
-/// A state: which facts hold, and what has been chosen in the step under way.
+/// A state: the facts that hold, and the choices made so far in a step of simultaneous moves.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct GdlState {
-    /// Words of facts, then two choices a word: move + 1, or 0.
+    /// The facts as bits, then the choices, two per word: move + 1, or 0 if the role has not chosen.
     words: Box<[u64]>,
 }
 
@@ -80,45 +84,48 @@ impl std::fmt::Debug for GdlGame {
 }
 
 impl GdlGame {
-    /// The game that a rulesheet describes. The name is for people and for [`GameInfo::name`]: usually the file's.
-    pub fn new(name: &str, text: &str, options: &Options) -> Result<GdlGame, Error> {
+    /// Opens the rulesheet `text`. The name becomes [`GameInfo::name`]; usually it is that of the file.
+    pub fn new(name: &str, text: &str, options: &GdlOptions) -> Result<GdlGame, Error> {
         let start = Instant::now();
         let budget = &options.budget;
         if text.len() > budget.bytes {
-            return Err(ErrorKind::TooLong { bytes: text.len(), limit: budget.bytes }.anywhere());
+            return Err(ErrorKind::TooLong { bytes: text.len(), limit: budget.bytes }.without_place());
         }
-        let mut sheet = Sheet::read(text, options.reading)?;
+        let mut sheet = Rulesheet::read(text, options.reading)?;
         let mut strata = Strata::of(&sheet)?;
-        if let Some(tangled) = strata.tangled.take_if(|_| options.reading == Reading::Strict) {
-            return Err(tangled);
+        if let Some(unstratified) = strata.unstratified.take_if(|_| options.reading == Reading::Strict) {
+            return Err(unstratified);
         }
-        restrict(&mut sheet, &strata);
+        specialise_rules(&mut sheet, &strata);
         let statics = ground::statics(&sheet, &strata, budget)?;
         let roles: Vec<String> = statics.roles.iter().map(|&r| sheet.text(&statics.terms, r)).collect();
         let (engine, names, init, mut goals) = match ground::ground(&sheet, &strata, statics.clone(), budget) {
             Ok(g) if !g.overflow => {
-                let net = net::build(&sheet, &g, &strata.is_static);
-                let tangled =
-                    || strata.tangled.clone().unwrap_or(ErrorKind::Unstratified("a relation".into()).anywhere());
-                from_net(net.ok_or_else(tangled)?, &sheet, &g)?
+                let net = propnet::build(&sheet, &g, &strata.is_static);
+                let unstratified = || {
+                    strata.unstratified.clone().unwrap_or(ErrorKind::Unstratified("a relation".into()).without_place())
+                };
+                from_net(net.ok_or_else(unstratified)?, &sheet, &g)?
             }
-            Ok(_) | Err(Error { kind: ErrorKind::Budget(_), .. }) if strata.tangled.is_some() => {
-                return Err(strata.tangled.expect("it is some"));
+            Ok(_) | Err(Error { kind: ErrorKind::Budget(_), .. }) if strata.unstratified.is_some() => {
+                return Err(strata.unstratified.expect("it is some"));
             }
             Ok(g) => {
-                let known = |pred, i: usize| g.facts.of(pred).iter().map(|&a| g.terms.args(a)[i]).collect();
+                let known = |pred, i: usize| g.db.of(pred).iter().map(|&a| g.terms.args(a)[i]).collect();
                 let possible = [known(TRUE, 0), known(DOES, 1), known(GOAL, 1)];
                 from_rules(sheet, &strata, Statics { terms: g.terms, ..statics }, possible)?
             }
             Err(Error { kind: ErrorKind::Budget(_), .. }) => {
                 let mut statics = statics;
-                let possible = places::names(&sheet, &strata, &mut statics, budget.names)?;
+                let possible = domains::possible_terms(&sheet, &strata, &mut statics, budget.names)?;
                 from_rules(sheet, &strata, statics, possible)?
             }
             Err(e) => return Err(e),
         };
         if names.facts.len() > budget.names || names.moves.len() > budget.names {
-            return Err(ErrorKind::Budget(format!("more than {} facts or moves could occur", budget.names)).anywhere());
+            return Err(
+                ErrorKind::Budget(format!("more than {} facts or moves could occur", budget.names)).without_place()
+            );
         }
         let info = GameInfo {
             name: name.to_string(),
@@ -140,144 +147,151 @@ impl GdlGame {
         let mut game = GdlGame {
             info,
             id,
-            first: 0,
+            first_chooser: 0,
             engine,
             names,
-            habits: Default::default(),
+            inferred: Default::default(),
             init,
             goal_range,
             goal_values: goals,
-            lanes: Default::default(),
+            bit_parallel: Default::default(),
             set_up: Duration::ZERO,
         };
-        game.habits = crate::habits::observe(&game)?;
+        game.inferred = crate::inferred::infer(&game)?;
         game.compile_moves()?;
-        game.plan_lanes()?;
+        game.plan_bit_parallel()?;
         game.info.zero_sum =
-            game.info.roles.len() == 2 && game.habits.constant_sum == Some(goal_range.0 + goal_range.1);
-        game.info.horizon = game.habits.horizon(game.info.roles.len());
+            game.info.roles.len() == 2 && game.inferred.constant_sum == Some(goal_range.0 + goal_range.1);
+        game.info.horizon = game.inferred.horizon(game.info.roles.len());
         let unnamed = GameInfo { name: String::new(), ..game.info.clone() };
         game.info.rules_hash = mix(rules_hash(&unnamed, &game) ^ hash_text(text, options.reading));
         game.set_up = start.elapsed();
         Ok(game)
     }
 
-    /// How long reading, grounding and wiring took.
-    pub fn set_up(&self) -> Duration {
+    /// The wall-clock time that opening the sheet took.
+    pub fn set_up_time(&self) -> Duration {
         self.set_up
     }
 
-    /// Lets this role choose first wherever moves are simultaneous; the others follow in their order. A player that thinks
-    /// about its own choice is the mover then, and nobody has chosen before it.
+    /// Lets this role choose first in steps of simultaneous moves; the others follow in their order. A player calls it with its
+    /// own role, so that it is the mover when it must choose and no other role has chosen before it.
     pub fn choose_first(&mut self, role: usize) {
-        self.first = role.min(self.info.roles.len().saturating_sub(1));
+        self.first_chooser = role.min(self.info.roles.len().saturating_sub(1));
     }
 
-    /// Whether the interpreter plays, because the rules are too large for a net.
+    /// Whether the rules are interpreted, because their propositional network would be too large.
     pub fn interpreted(&self) -> bool {
-        matches!(self.engine, Engine::Rules { .. })
+        matches!(self.engine, Engine::Interpreter { .. })
     }
 
-    /// What random play and a look at the net show: turn-taking, constant sum, a step counter, exclusive facts.
-    pub fn habits(&self) -> &crate::habits::Habits {
-        &self.habits
+    /// Properties that the rules do not state: turn-taking, constant sum, step counter, exclusive facts.
+    pub fn inferred(&self) -> &crate::inferred::InferredProperties {
+        &self.inferred
     }
 
-    /// The goals of all roles at a state, as the sheet defines them: none or several where it is careless.
+    /// The goal values that hold for each role at a state. A well-formed sheet defines exactly one per role.
     pub fn goals(&self, s: &GdlState) -> Vec<Vec<i32>> {
-        self.with(s, |desk| (0..self.info.roles.len()).map(|r| self.engine.goals_of(desk, r)).collect())
-    }
-
-    /// The state after one move of each role, in their order; `None` if the game is over or a move is not legal.
-    pub fn step(&self, s: &GdlState, joint: &[Move]) -> Option<GdlState> {
-        self.with(s, |desk| {
-            let legal = |(r, m): (usize, &Move)| self.engine.is_legal(desk, r, m.0);
-            if joint.len() != self.info.roles.len() || !joint.iter().enumerate().all(legal) {
-                return None;
-            }
-            if self.turn(desk) == Turn::Over {
-                return None;
-            }
-            let moves: Vec<u32> = joint.iter().map(|m| m.0).collect();
-            self.engine.step(desk, &moves);
-            Some(self.state(desk.facts()))
+        self.with_evaluator_at(s, |evaluator| {
+            (0..self.info.roles.len()).map(|r| self.engine.goals(evaluator, r)).collect()
         })
     }
 
-    /// The legal moves of one role, whoever's turn it is; choices under way do not matter.
+    /// The state after a joint move, given in the order of roles; `None` if the game is over or a move is not legal. Choices
+    /// made so far in a step are ignored.
+    pub fn step(&self, s: &GdlState, joint: &[Move]) -> Option<GdlState> {
+        self.with_evaluator_at(s, |evaluator| {
+            let legal = |(r, m): (usize, &Move)| self.engine.is_legal(evaluator, r, m.0);
+            if joint.len() != self.info.roles.len() || !joint.iter().enumerate().all(legal) {
+                return None;
+            }
+            if self.turn(evaluator) == Turn::Over {
+                return None;
+            }
+            let moves: Vec<u32> = joint.iter().map(|m| m.0).collect();
+            self.engine.step(evaluator, &moves);
+            Some(self.state(evaluator.facts()))
+        })
+    }
+
+    /// The legal moves of a role, whether or not it is the mover. Choices made so far in a step are ignored.
     pub fn legal_moves(&self, s: &GdlState, role: usize) -> Vec<Move> {
         let mut moves = Vec::new();
-        self.with(s, |desk| self.engine.legal_of(desk, role, &mut moves));
+        self.with_evaluator_at(s, |evaluator| self.engine.legal_moves(evaluator, role, &mut moves));
         moves
     }
 
-    /// Whether the sheet says that the game is over. It also counts as over where a role has no legal move.
+    /// Whether `terminal` holds. The game is over there, and also where a role has no legal move.
     pub fn is_terminal(&self, s: &GdlState) -> bool {
-        self.with(s, |desk| self.engine.terminal(desk))
+        self.with_evaluator_at(s, |evaluator| self.engine.is_terminal(evaluator))
     }
 
-    /// All goals that the sheet speaks of.
+    /// All goal values that occur in the sheet, in increasing order.
     pub fn goal_values(&self) -> &[i32] {
         &self.goal_values
     }
 
-    /// A goal as a payoff: linear, the lowest goal -1, the highest 1 (0 and 100 unless the sheet goes beyond).
+    /// Maps a goal to a payoff, linearly: 0 to -1 and 100 to 1. Goals below 0 or above 100 extend the range.
     pub fn payoff(&self, goal: i32) -> f32 {
         let (lo, hi) = self.goal_range;
         (2.0 * (goal - lo) as f32 / (hi - lo) as f32 - 1.0).clamp(-1.0, 1.0)
     }
 
-    /// Calls `f` with this thread's evaluator, brought to the state's facts.
+    /// Calls `f` with this thread's evaluator, at the facts of a state.
     #[inline]
-    pub(crate) fn with<T>(&self, s: &GdlState, f: impl FnOnce(&mut Desk) -> T) -> T {
-        self.at_desk(|desk| {
-            self.engine.seek(desk, self.fact_words(s));
-            f(desk)
+    pub(crate) fn with_evaluator_at<T>(&self, s: &GdlState, f: impl FnOnce(&mut Evaluator) -> T) -> T {
+        self.with_evaluator(|evaluator| {
+            self.engine.seek(evaluator, self.fact_words(s));
+            f(evaluator)
         })
     }
 
+    /// As [`GdlGame::with_evaluator_at`], and `f` may change the state.
     #[inline]
-    fn with_mut(&self, s: &mut GdlState, f: impl FnOnce(&mut Desk, &mut GdlState)) {
-        self.at_desk(|desk| {
-            self.engine.seek(desk, self.fact_words(s));
-            f(desk, s);
+    fn with_evaluator_at_mut(&self, s: &mut GdlState, f: impl FnOnce(&mut Evaluator, &mut GdlState)) {
+        self.with_evaluator(|evaluator| {
+            self.engine.seek(evaluator, self.fact_words(s));
+            f(evaluator, s);
         })
     }
 
+    /// Calls `f` with this thread's evaluator, at any state.
     #[inline]
-    pub(crate) fn at_desk<T>(&self, f: impl FnOnce(&mut Desk) -> T) -> T {
-        /// Evaluators kept per thread; more games than this in turns on one thread are slow, not wrong.
+    pub(crate) fn with_evaluator<T>(&self, f: impl FnOnce(&mut Evaluator) -> T) -> T {
+        /// The evaluators that a thread keeps. Alternating among more games than this is slow, not wrong.
         const KEPT: usize = 4;
-        thread_local!(static DESKS: RefCell<Vec<(u64, Desk)>> = const { RefCell::new(Vec::new()) });
-        DESKS.with_borrow_mut(|desks| {
-            if desks.first().is_none_or(|d| d.0 != self.id) {
-                let desk = match desks.iter().position(|d| d.0 == self.id) {
-                    Some(i) => desks.remove(i),
-                    None => (self.id, self.engine.desk().expect("an evaluator was made before")),
+        thread_local!(static EVALUATORS: RefCell<Vec<(u64, Evaluator)>> = const { RefCell::new(Vec::new()) });
+        EVALUATORS.with_borrow_mut(|evaluators| {
+            if evaluators.first().is_none_or(|d| d.0 != self.id) {
+                let evaluator = match evaluators.iter().position(|d| d.0 == self.id) {
+                    Some(i) => evaluators.remove(i),
+                    None => (self.id, self.engine.new_evaluator().expect("an evaluator was made before")),
                 };
-                desks.insert(0, desk);
-                desks.truncate(KEPT);
+                evaluators.insert(0, evaluator);
+                evaluators.truncate(KEPT);
             }
-            f(&mut desks[0].1)
+            f(&mut evaluators[0].1)
         })
     }
 
+    /// The facts of a state, as bits.
     pub(crate) fn fact_words<'a>(&self, s: &'a GdlState) -> &'a [u64] {
         &s.words[..self.init.len()]
     }
 
-    /// A state between steps.
+    /// The state with these facts and no choices.
     pub(crate) fn state(&self, facts: &[u64]) -> GdlState {
         let mut all = vec![0; facts.len() + self.info.roles.len() / 2];
         all[..facts.len()].copy_from_slice(facts);
         GdlState { words: all.into() }
     }
 
-    /// The payoffs at a state: a role without a goal has reached none, one with several gets the highest.
-    pub(crate) fn payoffs(&self, desk: &mut Desk) -> Payoffs {
+    /// The payoffs at the state of the evaluator. Of several goals of a role the highest counts; without any, its
+    /// goal is 0.
+    pub(crate) fn payoffs(&self, evaluator: &mut Evaluator) -> Payoffs {
         let mut payoffs = Payoffs::draw(self.info.roles.len());
-        if let (Engine::Net { net, wiring, .. }, At::Net(m)) = (&self.engine, &mut desk.at) {
-            m.finish(net, wiring);
+        if let (Engine::Propnet { net, wiring, .. }, Backend::Propnet(m)) = (&self.engine, &mut evaluator.backend) {
+            m.evaluate_goals(net, wiring);
             for (r, role) in net.roles.iter().enumerate() {
                 let goal = role.goals.iter().rev().find(|g| m.holds(g.1)).map_or(self.goal_range.0.max(0), |g| g.0);
                 payoffs[Player(r as u8)] = self.payoff(goal);
@@ -285,54 +299,58 @@ impl GdlGame {
             return payoffs;
         }
         for r in 0..self.info.roles.len() {
-            let goal = self.engine.goals_of(desk, r).last().copied().unwrap_or(self.goal_range.0.max(0));
+            let goal = self.engine.goals(evaluator, r).last().copied().unwrap_or(self.goal_range.0.max(0));
             payoffs[Player(r as u8)] = self.payoff(goal);
         }
         payoffs
     }
 
-    /// Who chooses here.
+    /// The roles that choose at the state of the evaluator.
     #[inline]
-    pub(crate) fn turn(&self, desk: &mut Desk) -> Turn {
-        if let Some(turn) = desk.turn {
+    pub(crate) fn turn(&self, evaluator: &mut Evaluator) -> Turn {
+        if let Some(turn) = evaluator.turn {
             return turn;
         }
-        let turn = self.find_turn(desk);
-        desk.turn = Some(turn);
+        let turn = self.find_turn(evaluator);
+        evaluator.turn = Some(turn);
         turn
     }
 
-    fn find_turn(&self, desk: &mut Desk) -> Turn {
-        if self.engine.terminal(desk) {
+    fn find_turn(&self, evaluator: &mut Evaluator) -> Turn {
+        if self.engine.is_terminal(evaluator) {
             return Turn::Over;
         }
         let roles = self.info.roles.len();
         let mut choosers = 0u8;
         for r in 0..roles {
-            desk.counts[r] = self.engine.count(desk, r);
-            match desk.counts[r] {
+            evaluator.counts[r] = self.engine.count_legal(evaluator, r);
+            match evaluator.counts[r] {
                 0 => return Turn::Over,
                 1 => {}
                 _ => choosers |= 1 << r,
             }
         }
         if choosers == 0 {
-            // Nobody has a choice: whoever does something else than waiting plays; else the first.
-            let desk = &*desk;
-            let idle = |&r: &usize| self.habits.idle.get(r).copied().flatten() == Some(self.engine.nth(desk, r, 0));
+            // No role has a choice: the first role whose move is not its idle move plays, else the role in control, else the
+            // first role.
+            let evaluator = &*evaluator;
+            let idle = |&r: &usize| {
+                self.inferred.idle.get(r).copied().flatten() == Some(self.engine.nth_legal(evaluator, r, 0))
+            };
             let active = (0..roles).find(|r| !idle(r));
-            let holder = || self.habits.control_holder(desk.facts());
+            let holder = || self.inferred.control_holder(evaluator.facts());
             choosers = 1 << active.or_else(holder).unwrap_or(0);
         }
         Turn::Choose(choosers)
     }
 
-    fn picked(&self, s: &GdlState, role: usize) -> Option<u32> {
+    /// The move that a role has chosen in the step under way.
+    fn pending_choice(&self, s: &GdlState, role: usize) -> Option<u32> {
         let word = s.words.get(self.init.len() + role / 2)?;
         ((word >> (role % 2 * 32)) as u32).checked_sub(1)
     }
 
-    /// The next to choose: the first chooser without a choice, and whether it is the last one.
+    /// The mover: the first of the choosers that has not chosen yet, and whether it is the last one.
     #[inline]
     fn chooser(&self, s: &GdlState, choosers: u8) -> (usize, bool) {
         let alone = choosers & (choosers - 1) == 0;
@@ -341,24 +359,26 @@ impl GdlGame {
 
     /// The roles in the order in which they choose.
     fn order(&self) -> impl Iterator<Item = usize> {
-        std::iter::once(self.first).chain((0..self.info.roles.len()).filter(|&r| r != self.first))
+        std::iter::once(self.first_chooser).chain((0..self.info.roles.len()).filter(|&r| r != self.first_chooser))
     }
 
+    /// As [`GdlGame::chooser`], for several choosers.
     fn next_of_several(&self, s: &GdlState, choosers: u8) -> (usize, bool) {
-        let open = |r: &usize| choosers >> r & 1 == 1 && self.picked(s, *r).is_none();
+        let open = |r: &usize| choosers >> r & 1 == 1 && self.pending_choice(s, *r).is_none();
         let mut left = self.order();
         let next = left.by_ref().find(open);
         (next.unwrap_or(choosers.trailing_zeros() as usize), !left.any(|r| open(&r)))
     }
 
+    /// Plays a move of the mover: stores its choice, or makes the step if it is the last one.
     #[inline]
-    fn choose(&self, desk: &mut Desk, s: &mut GdlState, m: Move) {
-        let Turn::Choose(choosers) = self.turn(desk) else {
+    fn choose(&self, evaluator: &mut Evaluator, s: &mut GdlState, m: Move) {
+        let Turn::Choose(choosers) = self.turn(evaluator) else {
             debug_assert!(false, "no move is legal once the game is over");
             return;
         };
         let (role, last) = self.chooser(s, choosers);
-        debug_assert!(self.engine.is_legal(desk, role, m.0), "{} is not legal", self.move_name(m));
+        debug_assert!(self.engine.is_legal(evaluator, role, m.0), "{} is not legal", self.move_name(m));
         if !last {
             s.words[self.init.len() + role / 2] |= (m.0 as u64 + 1) << (role % 2 * 32);
             return;
@@ -368,46 +388,49 @@ impl GdlGame {
         for (r, mv) in joint[..roles].iter_mut().enumerate() {
             *mv = match () {
                 _ if r == role => m.0,
-                _ if choosers >> r & 1 == 1 => self.picked(s, r).unwrap_or(0),
-                _ => self.engine.nth(desk, r, 0),
+                _ if choosers >> r & 1 == 1 => self.pending_choice(s, r).unwrap_or(0),
+                _ => self.engine.nth_legal(evaluator, r, 0),
             };
         }
-        self.engine.step(desk, &joint[..roles]);
+        self.engine.step(evaluator, &joint[..roles]);
         let facts = self.init.len();
-        s.words[..facts].copy_from_slice(desk.facts());
+        s.words[..facts].copy_from_slice(evaluator.facts());
         s.words[facts..].fill(0);
     }
 }
 
-type Parts = (Engine, Names, Vec<u64>, Vec<i32>);
+/// The engine, the names, the initial facts and the goal values of a sheet.
+type Opened = (Engine, Names, Vec<u64>, Vec<i32>);
 
-fn from_net(net: Net, sheet: &Sheet, g: &ground::Grounding) -> Result<Parts, Error> {
-    for &a in g.facts.of(GOAL) {
+/// Opens a sheet whose propositional network has been built.
+fn from_net(net: Propnet, sheet: &Rulesheet, g: &ground::Grounding) -> Result<Opened, Error> {
+    for &a in g.db.of(GOAL) {
         let value = sheet.text(&g.terms, g.terms.args(a)[1]);
         check_goal(&value)?;
     }
     for (r, role) in net.roles.iter().enumerate() {
         if role.legal.is_empty() {
-            return Err(ErrorKind::NoLegal(net.role_names[r].clone()).anywhere());
+            return Err(ErrorKind::NoLegal(net.role_names[r].clone()).without_place());
         }
     }
     let mut init = vec![0; words(net.facts.len())];
     (0..net.facts.len()).filter(|&f| net.init[f]).for_each(|f| set(&mut init, f));
-    let names = Names::new(net.facts.clone(), net.moves.clone(), sheet.fold);
+    let names = Names::new(net.facts.clone(), net.moves.clone(), sheet.fold_case);
     let goals = net.roles.iter().flat_map(|r| r.goals.iter().map(|g| g.0)).collect();
     let wiring = Box::new(Wiring::new(&net, None));
-    Ok((Engine::Net { net: Box::new(net), wiring, tapes: None }, names, init, goals))
+    Ok((Engine::Propnet { net: Box::new(net), wiring, deltas: None }, names, init, goals))
 }
 
+/// The number that a goal value stands for.
 fn check_goal(value: &str) -> Result<i32, Error> {
     let parsed = value.parse().ok().filter(|v: &i32| v.abs() <= 1_000_000);
-    parsed.ok_or_else(|| ErrorKind::BadGoal(value.into()).anywhere())
+    parsed.ok_or_else(|| ErrorKind::BadGoal(value.into()).without_place())
 }
 
-/// Plays by the rules themselves, given all facts, moves and goals that are possible.
-fn from_rules(sheet: Sheet, strata: &Strata, statics: Statics, possible: [Vec<Term>; 3]) -> Result<Parts, Error> {
-    /// The initial state must be affordable, or nothing is; some three seconds.
-    const FIRST_STATE: Work = Work { left: 60_000_000, atoms: 4_000_000 };
+/// Opens a sheet with the interpreter, given all possible facts, moves and goals.
+fn from_rules(sheet: Rulesheet, strata: &Strata, statics: Statics, possible: [Vec<Term>; 3]) -> Result<Opened, Error> {
+    /// The limit on evaluating the initial state: some three seconds. A sheet that exceeds it is refused.
+    const FIRST_STATE: WorkLimit = WorkLimit { left: 60_000_000, atoms: 4_000_000 };
     let [facts, moves, goals] = possible;
     let named = |mut list: Vec<Term>, statics: &Statics| {
         list.sort_unstable();
@@ -423,29 +446,30 @@ fn from_rules(sheet: Sheet, strata: &Strata, statics: Statics, possible: [Vec<Te
     let initial: std::collections::HashSet<u32> = statics.init.iter().copied().collect();
     let mut init = vec![0; words(facts.len())];
     facts.iter().enumerate().filter(|f| initial.contains(f.1)).for_each(|(i, _)| set(&mut init, i));
-    let rules = Arc::new(Rules::new(&sheet, strata, statics, facts, moves));
+    let rules = Arc::new(InterpreterProgram::new(&sheet, strata, statics, facts, moves));
     let mut first = Interpreter::new(rules.clone(), FIRST_STATE)?;
     first.seek(&init)?;
-    let names = Names::new(fact_names, move_names, sheet.fold);
-    Ok((Engine::Rules { rules, sheet: Box::new(sheet) }, names, init, goals))
+    let names = Names::new(fact_names, move_names, sheet.fold_case);
+    Ok((Engine::Interpreter { rules, sheet: Box::new(sheet) }, names, init, goals))
 }
 
 impl Names {
-    fn new(facts: Vec<String>, moves: Vec<String>, fold: bool) -> Names {
+    fn new(facts: Vec<String>, moves: Vec<String>, fold_case: bool) -> Names {
         let numbers = |names: &[String]| {
-            let key = |n: &String| if fold { n.to_lowercase() } else { n.clone() };
+            let key = |n: &String| if fold_case { n.to_lowercase() } else { n.clone() };
             names.iter().enumerate().map(|(i, n)| (key(n), i as u32)).collect()
         };
-        Names { fact_numbers: numbers(&facts), move_numbers: numbers(&moves), facts, moves, fold }
+        Names { fact_numbers: numbers(&facts), move_numbers: numbers(&moves), facts, moves, fold_case }
     }
 
+    /// The number of a fact or move.
     fn find(&self, numbers: &HashMap<String, u32>, e: &Expr) -> Option<u32> {
         let text = write_expr(e);
-        numbers.get(&if self.fold { text.to_lowercase() } else { text }).copied()
+        numbers.get(&if self.fold_case { text.to_lowercase() } else { text }).copied()
     }
 }
 
-/// An expression with single spaces.
+/// An expression as text, with single spaces.
 pub(crate) fn write_expr(e: &Expr) -> String {
     match &e.kind {
         ExprKind::Name(name) => name.to_string(),
@@ -453,7 +477,7 @@ pub(crate) fn write_expr(e: &Expr) -> String {
     }
 }
 
-/// A hash of what is written, comments and layout aside, and whether it comes as one list.
+/// A hash of the statements of a text. Comments, layout and a list around the whole sheet do not matter.
 fn hash_text(text: &str, reading: Reading) -> u64 {
     let mut hash = (reading == Reading::Lenient) as u64;
     for e in statements(&kif::read(text).unwrap_or_default()) {
@@ -479,43 +503,43 @@ impl Game for GdlGame {
     }
 
     fn mover(&self, s: &GdlState) -> Player {
-        self.with(s, |desk| match self.turn(desk) {
+        self.with_evaluator_at(s, |evaluator| match self.turn(evaluator) {
             Turn::Over => Player(0),
             Turn::Choose(choosers) => Player(self.chooser(s, choosers).0 as u8),
         })
     }
 
     fn legal(&self, s: &GdlState, out: &mut Vec<Move>) {
-        self.with(s, |desk| match self.turn(desk) {
+        self.with_evaluator_at(s, |evaluator| match self.turn(evaluator) {
             Turn::Over => out.clear(),
-            Turn::Choose(choosers) => self.engine.legal_of(desk, self.chooser(s, choosers).0, out),
+            Turn::Choose(choosers) => self.engine.legal_moves(evaluator, self.chooser(s, choosers).0, out),
         })
     }
 
     fn count_legal(&self, s: &GdlState) -> usize {
-        self.with(s, |desk| match self.turn(desk) {
+        self.with_evaluator_at(s, |evaluator| match self.turn(evaluator) {
             Turn::Over => 0,
-            Turn::Choose(choosers) => desk.counts[self.chooser(s, choosers).0] as usize,
+            Turn::Choose(choosers) => evaluator.counts[self.chooser(s, choosers).0] as usize,
         })
     }
 
     fn sample(&self, s: &GdlState, rng: &mut Rng) -> Option<Move> {
-        self.with(s, |desk| match self.turn(desk) {
+        self.with_evaluator_at(s, |evaluator| match self.turn(evaluator) {
             Turn::Over => None,
             Turn::Choose(choosers) => {
                 let role = self.chooser(s, choosers).0;
-                Some(Move(self.engine.nth(desk, role, rng.below(desk.counts[role]))))
+                Some(Move(self.engine.nth_legal(evaluator, role, rng.below(evaluator.counts[role]))))
             }
         })
     }
 
     fn play(&self, s: &mut GdlState, m: Move) {
-        self.with_mut(s, |desk, s| self.choose(desk, s, m))
+        self.with_evaluator_at_mut(s, |evaluator, s| self.choose(evaluator, s, m))
     }
 
     fn outcome(&self, s: &GdlState) -> Option<Payoffs> {
-        self.with(s, |desk| match self.turn(desk) {
-            Turn::Over => Some(self.payoffs(desk)),
+        self.with_evaluator_at(s, |evaluator| match self.turn(evaluator) {
+            Turn::Over => Some(self.payoffs(evaluator)),
             Turn::Choose(_) => None,
         })
     }
@@ -533,7 +557,7 @@ impl Game for GdlGame {
         s.words[self.init.len()..].iter().any(|&w| w != 0)
     }
 
-    fn open(&self, s: &GdlState) -> GdlState {
+    fn before_hidden(&self, s: &GdlState) -> GdlState {
         self.state(self.fact_words(s))
     }
 
@@ -541,7 +565,7 @@ impl Game for GdlGame {
         self.random_playouts(s, n, rng, totals)
     }
 
-    fn view_key(&self, s: &GdlState) -> u64 {
+    fn infoset_key(&self, s: &GdlState) -> u64 {
         if !self.hidden(s) {
             return self.key(s);
         }
@@ -564,16 +588,16 @@ impl Game for GdlGame {
         }
     }
 
-    /// The facts that hold, and after a `|` what has been chosen so far: role, move, role, move ..
+    /// The facts that hold; if choices have been made in the step under way, `|` and then role, move, role, move ..
     fn position(&self, s: &GdlState) -> String {
         let mut words: Vec<&str> = ones(self.fact_words(s)).map(|f| self.names.facts[f].as_str()).collect();
         if words == ["start"] {
-            words.push("start"); // not to be taken for the initial position
+            words.push("start"); // a lone `start` means the initial position
         }
         if self.hidden(s) {
             words.push("|");
             for r in self.order() {
-                if let Some(m) = self.picked(s, r) {
+                if let Some(m) = self.pending_choice(s, r) {
                     words.extend([self.info.roles[r].as_str(), self.names.moves[m as usize].as_str()]);
                 }
             }
@@ -599,11 +623,11 @@ impl Game for GdlGame {
             let (role, name) = (write_expr(role), write_expr(mv));
             let m = self.names.find(&self.names.move_numbers, mv).map(Move);
             let fits = m.filter(|&m| {
-                self.with(&s, |desk| match self.turn(desk) {
+                self.with_evaluator_at(&s, |evaluator| match self.turn(evaluator) {
                     Turn::Over => false,
                     Turn::Choose(choosers) => {
                         let (r, last) = self.chooser(&s, choosers);
-                        !last && self.info.roles[r] == role && self.engine.is_legal(desk, r, m.0)
+                        !last && self.info.roles[r] == role && self.engine.is_legal(evaluator, r, m.0)
                     }
                 })
             });
@@ -616,6 +640,6 @@ impl Game for GdlGame {
     }
 
     fn show(&self, s: &GdlState) -> String {
-        crate::draw::show(self, s)
+        crate::render::render_state(self, s)
     }
 }

@@ -1,47 +1,51 @@
-//! Grounding: everything that can ever be true, and every rule instance that can ever matter.
+//! Grounding: finds every atom that can ever hold, and every rule instance over such atoms.
 //!
-//! Static relations are computed once, exactly, and vanish from the instances. For the rest, a fact is *possible* if it is
-//! initial or the head of a possible `next`, a move if `legal` is possible; a `not` of something that may change is taken
-//! as possible either way. This over-approximates the reachable states, whatever `base` and `input` say; what they say is
-//! never used, because half of the public rulesheets have none and some have wrong ones.
+//! Static relations are computed once and exactly, and do not occur in the instances. Of the others, a fact is *possible* if
+//! it is initial or the argument of a possible `next`, and a move if its `legal` is possible. A `not` of an atom that may
+//! change is assumed possible. This over-approximates the reachable states. It does not use `base` and `input`, because
+//! half of the public rulesheets have none and some have wrong ones.
 
 use crate::budget::Budget;
-use crate::datalog::{Facts, Forget, Negation, Program, Sink, Work};
+use crate::datalog::{Database, DiscardInstances, InstanceSink, Negation, Program, WorkLimit};
 use crate::error::{Error, ErrorKind};
-use crate::sheet::*;
+use crate::rulesheet::*;
 use crate::strata::Strata;
 use crate::terms::{Term, Terms};
 
-/// The static part of a sheet: its roles, its initial facts, and every static relation.
+/// The static part of a sheet: its roles, its initial facts, and all static relations that are needed.
 #[derive(Clone, Debug)]
 pub(crate) struct Statics {
     pub terms: Terms,
-    pub facts: Facts,
+    /// The atoms of static relations.
+    pub db: Database,
     pub roles: Vec<Term>,
     /// The facts that hold at the start.
     pub init: Vec<Term>,
-    pub work: Work,
+    /// What is left of the budget.
+    pub work: WorkLimit,
 }
 
-/// Possible atoms and the rule instances that connect them.
+/// The possible atoms of a sheet and the rule instances over them.
 #[derive(Clone, Debug)]
 pub(crate) struct Grounding {
     pub terms: Terms,
-    pub facts: Facts,
+    /// The possible atoms, static ones included.
+    pub db: Database,
     pub roles: Vec<Term>,
+    /// The facts that hold at the start.
     pub init: Vec<Term>,
-    /// Instances one after another: length of the body, head, conditions as `2 * atom + negated`.
+    /// The instances one after another: number of conditions, head, conditions as `2 * atom + negated`.
     pub instances: Vec<u32>,
-    /// There were more instances than the budget allows: none are kept, but the possible atoms are complete.
+    /// Whether there are more instances than the budget allows. Then `instances` is empty, and `db` is still complete.
     pub overflow: bool,
 }
 
-/// Computes everything that does not change.
-pub(crate) fn statics(sheet: &Sheet, strata: &Strata, budget: &Budget) -> Result<Statics, Error> {
+/// Computes the static relations, stratum by stratum.
+pub(crate) fn statics(sheet: &Rulesheet, strata: &Strata, budget: &Budget) -> Result<Statics, Error> {
     let mut terms = sheet.terms.clone();
-    let mut facts = Facts::new(sheet.relations.len());
-    let mut work = Work { left: budget.work, atoms: budget.atoms };
-    for level in 0..strata.strata {
+    let mut db = Database::new(sheet.relations.len());
+    let mut work = WorkLimit { left: budget.work, atoms: budget.atoms };
+    for level in 0..strata.count {
         let here = |p: Pred| strata.is_static[p as usize] && strata.stratum[p as usize] == level;
         let current: Vec<bool> = (0..sheet.relations.len() as Pred).map(here).collect();
         let mut rules = Vec::new();
@@ -50,31 +54,31 @@ pub(crate) fn statics(sheet: &Sheet, strata: &Strata, budget: &Budget) -> Result
         {
             match ground_fact(rule, &mut terms) {
                 Some(atom) => {
-                    if facts.add(&terms, atom) {
+                    if db.add(&terms, atom) {
                         agenda.push(atom);
                     }
                 }
                 None => rules.push(rule.clone()),
             }
         }
-        let program = Program::compile(&terms, &mut facts, rules, &current, Negation::Exact);
-        program.run(&mut terms, &mut facts, agenda, &mut work, &mut Forget)?;
+        let program = Program::compile(&terms, &mut db, rules, &current, Negation::Exact);
+        program.run(&mut terms, &mut db, agenda, &mut work, &mut DiscardInstances)?;
     }
     let first = |atoms: &[Term]| atoms.iter().map(|&a| terms.args(a)[0]).collect::<Vec<_>>();
-    let (roles, init) = (first(facts.of(ROLE)), first(facts.of(INIT)));
+    let (roles, init) = (first(db.of(ROLE)), first(db.of(INIT)));
     if roles.is_empty() {
-        return Err(ErrorKind::NoRole.anywhere());
+        return Err(ErrorKind::NoRole.without_place());
     }
     if roles.len() > ludex_core::MAX_PLAYERS {
-        return Err(ErrorKind::TooManyRoles(roles.len()).anywhere());
+        return Err(ErrorKind::TooManyRoles(roles.len()).without_place());
     }
     if roles.iter().any(|&r| sheet.text(&terms, r).eq_ignore_ascii_case("random")) {
-        return Err(ErrorKind::Random.anywhere());
+        return Err(ErrorKind::Random.without_place());
     }
-    Ok(Statics { terms, facts, roles, init, work })
+    Ok(Statics { terms, db, roles, init, work })
 }
 
-/// The atom of a rule without conditions.
+/// The ground head of a rule without conditions; `None` if there are conditions.
 fn ground_fact(rule: &Rule, terms: &mut Terms) -> Option<Term> {
     if !rule.body.is_empty() {
         return None;
@@ -84,46 +88,51 @@ fn ground_fact(rule: &Rule, terms: &mut Terms) -> Option<Term> {
     args.map(|args| terms.intern(ATOM | rule.head.pred, &args))
 }
 
-/// The rules that are not static and are needed.
-pub(crate) fn dynamic_rules(sheet: &Sheet, strata: &Strata) -> Vec<Rule> {
+/// The needed rules of relations that are not static.
+pub(crate) fn dynamic_rules(sheet: &Rulesheet, strata: &Strata) -> Vec<Rule> {
     let wanted = |r: &&Rule| !strata.is_static[r.head.pred as usize] && strata.needed[r.head.pred as usize];
     sheet.rules.iter().filter(wanted).cloned().collect()
 }
 
-/// Computes everything possible.
-pub(crate) fn ground(sheet: &Sheet, strata: &Strata, statics: Statics, budget: &Budget) -> Result<Grounding, Error> {
-    let Statics { mut terms, mut facts, roles, init, mut work } = statics;
-    // A keyword with only static rules, such as moves that are always legal, still takes part as possible.
-    let mut possible = Possible { instances: Vec::new(), roles: &roles, limit: budget.instances, overflow: false };
+/// Computes the possible atoms and the rule instances over them.
+pub(crate) fn ground(
+    sheet: &Rulesheet,
+    strata: &Strata,
+    statics: Statics,
+    budget: &Budget,
+) -> Result<Grounding, Error> {
+    let Statics { mut terms, mut db, roles, init, mut work } = statics;
+    // Static `legal` and `next`, such as moves that are always legal, make moves and facts possible too.
+    let mut possible = Collector { instances: Vec::new(), roles: &roles, limit: budget.instances, overflow: false };
     let mut agenda = Vec::new();
     let start: Vec<Term> = init.iter().map(|&f| terms.intern(ATOM | TRUE, &[f])).collect();
     let mut more = Vec::new();
     for pred in [LEGAL, NEXT] {
-        for atom in facts.of(pred).to_vec() {
+        for atom in db.of(pred).to_vec() {
             possible.take(&mut terms, atom, &[], true, &mut more)?;
         }
     }
     for atom in start.into_iter().chain(more) {
-        if facts.add(&terms, atom) {
+        if db.add(&terms, atom) {
             agenda.push(atom);
         }
     }
     let current: Vec<bool> = strata.is_static.iter().map(|s| !s).collect();
-    let program = Program::compile(&terms, &mut facts, dynamic_rules(sheet, strata), &current, Negation::Noted);
-    program.run(&mut terms, &mut facts, agenda, &mut work, &mut possible)?;
-    let Possible { instances, overflow, .. } = possible;
-    Ok(Grounding { terms, facts, roles, init, instances, overflow })
+    let program = Program::compile(&terms, &mut db, dynamic_rules(sheet, strata), &current, Negation::Recorded);
+    program.run(&mut terms, &mut db, agenda, &mut work, &mut possible)?;
+    let Collector { instances, overflow, .. } = possible;
+    Ok(Grounding { terms, db, roles, init, instances, overflow })
 }
 
-/// Collects instances; a possible `next` makes its fact possible, a possible `legal` its move.
-struct Possible<'a> {
+/// Collects rule instances. A possible `next` makes its fact possible, a possible `legal` its move.
+struct Collector<'a> {
     instances: Vec<u32>,
     roles: &'a [Term],
     limit: usize,
     overflow: bool,
 }
 
-impl Sink for Possible<'_> {
+impl InstanceSink for Collector<'_> {
     fn take(
         &mut self,
         terms: &mut Terms,

@@ -1,14 +1,15 @@
-//! Reading the Knowledge Interchange Format: text into nested lists, each with its place.
+//! Parses the Knowledge Interchange Format: text into nested lists, each with its place in the text.
 //!
-//! `(head arg ..)`, names separated by white space, `;` to the end of the line is a comment, variables start with `?`.
-//! The reader is iterative and bounds the nesting, so that whatever walks the lists afterwards may recurse.
+//! Lists are `(head arg ..)`, names are separated by white space, and `;` starts a comment to the end of the line. The parser
+//! is iterative and limits the nesting, so that code that walks the lists may recurse. It does not know the language: which
+//! names are keywords or variables is for [`crate::rulesheet`].
 
 use crate::error::{Error, ErrorKind, Place};
 
-/// The deepest nesting that is read.
+/// The deepest nesting that is accepted.
 pub(crate) const MAX_DEPTH: usize = 200;
 
-/// A name or a list of expressions.
+/// A name or a list of expressions, with its place in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Expr<'a> {
     pub at: Place,
@@ -21,7 +22,7 @@ pub(crate) enum ExprKind<'a> {
     List(Vec<Expr<'a>>),
 }
 
-/// All expressions of a text, in order.
+/// Parses all expressions of a text, in order.
 pub(crate) fn read(text: &str) -> Result<Vec<Expr<'_>>, Error> {
     let mut open: Vec<(Place, Vec<Expr>)> = Vec::new();
     let mut done = Vec::new();

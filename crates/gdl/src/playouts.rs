@@ -1,109 +1,110 @@
-//! Random playouts and children, by whichever evaluator a counted trial finds cheaper.
+//! Random playouts and children of a state, by the evaluator that a trial finds cheaper.
 //!
-//! Trials count work (edges followed, vectors read) on seeded random lines instead of measuring time, so that the same sheet
-//! is played the same way, draw for draw, on every machine and under any load.
+//! Trials count work (edges followed, vectors read) in seeded random play instead of measuring time. So a sheet is played
+//! the same way, random number for random number, on every machine and under any load.
 
-use crate::desk::{At, Desk, Engine, Turn};
+use crate::bit_parallel::{BitParallelEvaluator, BitParallelProgram, LANES};
 use crate::error::Error;
-use crate::event::Wiring;
+use crate::evaluator::{Backend, Engine, Evaluator, Turn};
+use crate::event_driven::Wiring;
 use crate::game::{GdlGame, GdlState};
-use crate::lanes::{LANES, Lanes, Program};
-use crate::tapes;
+use crate::move_deltas;
 use ludex_core::{Game, MAX_PLAYERS, Move, Player, Rng};
 use std::cell::RefCell;
 use std::sync::OnceLock;
 
-/// How many positions are evaluated at once.
+/// The bit-parallel programs of a game, and when to use them.
 #[derive(Default)]
-pub(crate) struct LanePlan {
-    /// For playouts: only the facts that matter.
-    playouts: Option<Program>,
-    /// For children: all facts. Made when first asked for.
-    children: OnceLock<Option<Program>>,
-    /// Lanes are cheaper for many playouts.
-    pub better: bool,
+pub(crate) struct BitParallelPlan {
+    /// For playouts: computes only the facts that the result depends on. `None` if the rules are interpreted.
+    playouts: Option<BitParallelProgram>,
+    /// For children: computes all facts. Compiled on first use.
+    children: OnceLock<Option<BitParallelProgram>>,
+    /// Whether bit-parallel evaluation is cheaper for a batch of playouts.
+    pub preferred: bool,
 }
 
-/// Fewer playouts than this leave most lanes idle.
-const MANY: u64 = LANES as u64 / 2;
+/// With fewer playouts, most lanes of bit-parallel evaluation would be unused.
+const MIN_BATCH: u64 = LANES as u64 / 2;
 
-/// Steps of a trial.
-const STEPS: u32 = 300;
+/// The steps of a trial.
+const TRIAL_STEPS: u32 = 300;
 
 impl GdlGame {
-    /// Gives moves tapes, if roles wait for one another and a trial finds that cheaper than events alone.
+    /// Compiles move deltas, and keeps them if roles take turns and a trial finds them cheaper than events alone.
     pub(crate) fn compile_moves(&mut self) -> Result<(), Error> {
-        let Engine::Net { net, .. } = &self.engine else { return Ok(()) };
+        let Engine::Propnet { net, .. } = &self.engine else { return Ok(()) };
         let idle: Option<Vec<u32>> = match self.info().players() {
             1 => Some(vec![u32::MAX]),
-            _ => self.habits.idle.iter().copied().collect(),
+            _ => self.inferred.idle.iter().copied().collect(),
         };
-        let Some(idle) = idle.filter(|_| self.habits.turn_taking) else { return Ok(()) };
-        let Some((net, tapes)) = tapes::compile(net, &idle) else { return Ok(()) };
-        let wiring = Wiring::new(&net, Some(&tapes));
-        let engine = Engine::Net { net: Box::new(net), wiring: Box::new(wiring), tapes: Some(Box::new(tapes)) };
-        let events = self.trial()?;
+        let Some(idle) = idle.filter(|_| self.inferred.turn_taking) else { return Ok(()) };
+        let Some((net, deltas)) = move_deltas::compile(net, &idle) else { return Ok(()) };
+        let wiring = Wiring::new(&net, Some(&deltas));
+        let engine = Engine::Propnet { net: Box::new(net), wiring: Box::new(wiring), deltas: Some(Box::new(deltas)) };
+        let events = self.trial_cost()?;
         let before = std::mem::replace(&mut self.engine, engine);
-        if self.trial()? > events {
+        if self.trial_cost()? > events {
             self.engine = before;
         }
         Ok(())
     }
 
-    /// Compiles the net for lanes, and decides whether they are for playouts.
-    pub(crate) fn plan_lanes(&mut self) -> Result<(), Error> {
-        let Engine::Net { net, .. } = &self.engine else { return Ok(()) };
-        let program = Program::new(net, &self.habits.idle, false, |goal| self.payoff(goal) as f64);
-        // Finding a move and moving the state cost a single line some ten edges beyond its events.
-        let line = self.trial()? / STEPS as u64 + 10;
-        self.lanes.better = program.cost_of_step() < line * LANES as u64;
-        self.lanes.playouts = Some(program);
+    /// Compiles the network for bit-parallel playouts, and decides whether they are preferred.
+    pub(crate) fn plan_bit_parallel(&mut self) -> Result<(), Error> {
+        let Engine::Propnet { net, .. } = &self.engine else { return Ok(()) };
+        let program = BitParallelProgram::new(net, &self.inferred.idle, false, |goal| self.payoff(goal) as f64);
+        // Drawing a move and copying the state cost a sequential playout some ten edges a step beyond its events.
+        let line = self.trial_cost()? / TRIAL_STEPS as u64 + 10;
+        self.bit_parallel.preferred = program.cost_of_step() < line * LANES as u64;
+        self.bit_parallel.playouts = Some(program);
         Ok(())
     }
 
-    /// What seeded random steps cost this engine.
-    fn trial(&self) -> Result<u64, Error> {
-        let mut desk = self.engine.desk()?;
+    /// The cost of seeded random steps with the current engine, in edges.
+    fn trial_cost(&self) -> Result<u64, Error> {
+        let mut evaluator = self.engine.new_evaluator()?;
         let mut rng = Rng::new(1);
-        self.engine.seek(&mut desk, &self.init);
-        for _ in 0..STEPS {
-            if self.turn(&mut desk) == Turn::Over {
-                self.engine.seek(&mut desk, &self.init);
-                if self.turn(&mut desk) == Turn::Over {
+        self.engine.seek(&mut evaluator, &self.init);
+        for _ in 0..TRIAL_STEPS {
+            if self.turn(&mut evaluator) == Turn::Over {
+                self.engine.seek(&mut evaluator, &self.init);
+                if self.turn(&mut evaluator) == Turn::Over {
                     break;
                 }
             }
-            self.random_step(&mut desk, &mut rng);
+            self.random_step(&mut evaluator, &mut rng);
         }
-        Ok(if let At::Net(m) = &desk.at { m.cost } else { 0 })
+        Ok(if let Backend::Propnet(m) = &evaluator.backend { m.edges_followed } else { 0 })
     }
 
-    /// One uniformly random joint move; the game must not be over. Roles draw in order, and only where they have a choice.
+    /// Makes a uniformly random joint move; the game must not be over. Roles draw in their order, and only if they have a
+    /// choice. `Evaluator::counts` must be valid.
     #[inline]
-    pub(crate) fn random_step(&self, desk: &mut Desk, rng: &mut Rng) {
+    pub(crate) fn random_step(&self, evaluator: &mut Evaluator, rng: &mut Rng) {
         let roles = self.info().players();
         let mut joint = [0; MAX_PLAYERS];
         for (r, m) in joint[..roles].iter_mut().enumerate() {
-            let n = desk.counts[r];
-            *m = self.engine.nth(desk, r, if n > 1 { rng.below(n) } else { 0 });
+            let n = evaluator.counts[r];
+            *m = self.engine.nth_legal(evaluator, r, if n > 1 { rng.below(n) } else { 0 });
         }
-        self.engine.step(desk, &joint[..roles]);
+        self.engine.step(evaluator, &joint[..roles]);
     }
 
-    /// Random playouts; see [`Game::rollouts`].
+    /// Implements [`Game::rollouts`].
     pub(crate) fn random_playouts(&self, s: &GdlState, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
-        if self.lanes.better && n >= MANY && !self.hidden(s) {
-            return self.lane_playouts(s, n, rng, totals);
+        if self.bit_parallel.preferred && n >= MIN_BATCH && !self.hidden(s) {
+            return self.bit_parallel_playouts(s, n, rng, totals);
         }
-        self.line_playouts(s, n, rng, totals)
+        self.sequential_playouts(s, n, rng, totals)
     }
 
-    /// Random playouts one after another, event-driven: draw for draw the same as playing single moves. Adds the payoffs to
-    /// `totals` and gives the moves made.
-    pub fn line_playouts(&self, s: &GdlState, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
+    /// Plays `n` random playouts from a state one after another, event-driven. Draws the same random numbers as playing single
+    /// moves. Adds the payoffs to `totals` and returns the moves made.
+    pub fn sequential_playouts(&self, s: &GdlState, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
         let mut plies = 0;
         if self.hidden(s) {
-            // Choices under way are completed first, anew for each playout.
+            // The step under way is completed first, with new draws for each playout.
             for _ in 0..n {
                 let mut s = s.clone();
                 while self.hidden(&s) {
@@ -111,39 +112,39 @@ impl GdlGame {
                     self.play(&mut s, m);
                     plies += 1;
                 }
-                plies += self.line_playouts(&s, 1, rng, totals);
+                plies += self.sequential_playouts(&s, 1, rng, totals);
             }
             return plies;
         }
-        self.at_desk(|desk| {
-            self.engine.seek(desk, self.fact_words(s));
-            self.turn(desk);
-            let start = self.engine.snapshot(desk).filter(|_| n > 1);
+        self.with_evaluator(|evaluator| {
+            self.engine.seek(evaluator, self.fact_words(s));
+            self.turn(evaluator);
+            let start = self.engine.snapshot(evaluator).filter(|_| n > 1);
             for i in 0..n {
                 if i > 0 {
                     match &start {
-                        Some(start) => self.engine.restore(desk, start),
-                        None => self.engine.seek(desk, self.fact_words(s)),
+                        Some(start) => self.engine.restore(evaluator, start),
+                        None => self.engine.seek(evaluator, self.fact_words(s)),
                     }
                 }
-                plies += self.line_playout(desk, rng, totals);
+                plies += self.sequential_playout(evaluator, rng, totals);
             }
         });
         plies
     }
 
-    /// Plays from where the desk is to the end, or to the horizon.
+    /// Plays one playout from the state of the evaluator to the end or to the horizon. Returns the moves made.
     #[inline]
-    fn line_playout(&self, desk: &mut Desk, rng: &mut Rng, totals: &mut [f64]) -> u64 {
+    fn sequential_playout(&self, evaluator: &mut Evaluator, rng: &mut Rng, totals: &mut [f64]) -> u64 {
         let horizon = self.info().horizon;
         let cap = horizon.map_or(u64::MAX, |h| h.plies as u64);
         let mut played = 0;
         let payoffs = loop {
-            let Turn::Choose(choosers) = self.turn(desk) else { break self.payoffs(desk) };
+            let Turn::Choose(choosers) = self.turn(evaluator) else { break self.payoffs(evaluator) };
             if let Some(h) = horizon.filter(|_| played >= cap) {
                 break h.payoffs;
             }
-            self.random_step(desk, rng);
+            self.random_step(evaluator, rng);
             played += choosers.count_ones() as u64;
         };
         for (r, total) in totals.iter_mut().enumerate() {
@@ -152,18 +153,19 @@ impl GdlGame {
         played
     }
 
-    /// Random playouts many at a time, bit-parallel. Adds the payoffs to `totals` and gives the moves made.
-    pub fn lane_playouts(&self, s: &GdlState, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
-        let Some(program) = self.lanes.playouts.as_ref().filter(|_| !self.hidden(s)) else {
-            return self.line_playouts(s, n, rng, totals);
+    /// Plays `n` random playouts from a state, 256 at a time, bit-parallel. Adds the payoffs to `totals` and returns the moves
+    /// made. Sequential where a step is under way or the rules are interpreted.
+    pub fn bit_parallel_playouts(&self, s: &GdlState, n: u64, rng: &mut Rng, totals: &mut [f64]) -> u64 {
+        let Some(program) = self.bit_parallel.playouts.as_ref().filter(|_| !self.hidden(s)) else {
+            return self.sequential_playouts(s, n, rng, totals);
         };
         let cap = self.info().horizon.map_or(u32::MAX, |h| h.plies);
-        let sums = self.in_lanes(program, |lanes| lanes.playouts(program, self.fact_words(s), n, cap, rng));
+        let sums = self.with_bit_parallel(program, |lanes| lanes.playouts(program, self.fact_words(s), n, cap, rng));
         totals.iter_mut().zip(&sums.payoffs).for_each(|(t, p)| *t += p);
         sums.plies
     }
 
-    /// Replaces `out` by the legal moves and the states they lead to, evaluated side by side where that is possible.
+    /// Replaces `out` by the legal moves and the states they lead to. Bit-parallel if a single role chooses.
     pub fn children(&self, s: &GdlState, out: &mut Vec<(Move, GdlState)>) {
         out.clear();
         let mut moves = Vec::new();
@@ -173,18 +175,20 @@ impl GdlGame {
             self.play(&mut child, m);
             (m, child)
         };
-        let Engine::Net { net, .. } = &self.engine else { return out.extend(moves.into_iter().map(plain)) };
-        let program = self
-            .lanes
-            .children
-            .get_or_init(|| Some(Program::new(net, &self.habits.idle, true, |goal| self.payoff(goal) as f64)));
-        // Only a step that this choice completes can be made in lanes.
-        let joint = self.with(s, |desk| {
-            let Turn::Choose(choosers) = self.turn(desk) else { return None };
+        let Engine::Propnet { net, .. } = &self.engine else { return out.extend(moves.into_iter().map(plain)) };
+        let program = self.bit_parallel.children.get_or_init(|| {
+            Some(BitParallelProgram::new(net, &self.inferred.idle, true, |goal| self.payoff(goal) as f64))
+        });
+        // Only a choice that completes the step leads to new facts.
+        let joint = self.with_evaluator_at(s, |evaluator| {
+            let Turn::Choose(choosers) = self.turn(evaluator) else { return None };
             let alone = choosers.count_ones() == 1;
             let roles = self.info().players();
             alone.then(|| {
-                (choosers.trailing_zeros(), (0..roles).map(|r| self.engine.nth(desk, r, 0)).collect::<Vec<_>>())
+                (
+                    choosers.trailing_zeros(),
+                    (0..roles).map(|r| self.engine.nth_legal(evaluator, r, 0)).collect::<Vec<_>>(),
+                )
             })
         });
         let (Some(program), Some((chooser, mut joint))) = (program, joint) else {
@@ -198,7 +202,7 @@ impl GdlGame {
                 joint.iter().enumerate().map(|(r, &m)| index(r, m)).collect()
             })
             .collect();
-        let facts = self.in_lanes(program, |l| l.children(program, self.fact_words(s), &lanes));
+        let facts = self.with_bit_parallel(program, |l| l.children(program, self.fact_words(s), &lanes));
         for (m, list) in moves.into_iter().zip(facts) {
             let mut bits = vec![0; self.init.len()];
             list.iter().for_each(|&f| crate::bits::set(&mut bits, f as usize));
@@ -206,12 +210,12 @@ impl GdlGame {
         }
     }
 
-    /// Calls `f` with this thread's lanes for a program.
-    fn in_lanes<T>(&self, program: &Program, f: impl FnOnce(&mut Lanes) -> T) -> T {
-        thread_local!(static KEPT: RefCell<Option<Lanes>> = const { RefCell::new(None) });
+    /// Calls `f` with this thread's bit-parallel evaluator for a program.
+    fn with_bit_parallel<T>(&self, program: &BitParallelProgram, f: impl FnOnce(&mut BitParallelEvaluator) -> T) -> T {
+        thread_local!(static KEPT: RefCell<Option<BitParallelEvaluator>> = const { RefCell::new(None) });
         KEPT.with_borrow_mut(|kept| {
-            *kept = kept.take().filter(|lanes| lanes.fits(program));
-            f(kept.get_or_insert_with(|| Lanes::new(program)))
+            *kept = kept.take().filter(|lanes| lanes.is_for(program));
+            f(kept.get_or_insert_with(|| BitParallelEvaluator::new(program)))
         })
     }
 }

@@ -1,18 +1,18 @@
-//! Ground terms, each stored once: equal terms have equal numbers, so that comparing, hashing and joining are on `u32`s.
+//! Ground terms and symbols by number. Equal terms have equal numbers, so comparing, hashing and joining work on `u32`s.
 //!
-//! A ground atom such as `(true (cell 1 1 b))` is stored the same way, with its relation as functor; a rule instance is
-//! then a short list of numbers.
+//! A ground atom such as `(true (cell 1 1 b))` is stored in the same way, with its relation as functor. So a rule instance
+//! is a short list of numbers.
 
 use ludex_core::mix;
 use std::collections::HashMap;
 
-/// A ground term or atom.
+/// The number of a ground term or atom.
 pub(crate) type Term = u32;
 
-/// A symbol: a name as it is spelt.
+/// The number of a symbol.
 pub(crate) type Sym = u32;
 
-/// Names and their numbers.
+/// The symbols of a sheet and their numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Symbols {
     names: Vec<String>,
@@ -20,30 +20,37 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// The number of a name; with `fold`, names that differ in case are one, spelt as first seen.
-    pub fn intern(&mut self, name: &str, fold: bool) -> Sym {
-        let key = if fold { name.to_lowercase() } else { name.to_string() };
+    /// The number of a name. With `fold_case`, names that differ only in case are one symbol, spelt as first seen.
+    pub fn intern(&mut self, name: &str, fold_case: bool) -> Sym {
+        let key = if fold_case { name.to_lowercase() } else { name.to_string() };
         *self.numbers.entry(key).or_insert_with(|| {
             self.names.push(name.to_string());
             self.names.len() as Sym - 1
         })
     }
 
+    /// The name of a symbol.
     pub fn name(&self, s: Sym) -> &str {
         &self.names[s as usize]
     }
 }
 
-/// A hash-consing store of terms.
+/// Stores each term once (hash consing).
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
+    /// By term: its symbol, or its relation and [`crate::rulesheet::ATOM`].
     functors: Vec<u32>,
+    /// By term: the nesting of its functions.
     depths: Vec<u16>,
+    /// By term: where its arguments start in `args`; and one more entry for the end.
     starts: Vec<u32>,
+    /// The arguments of all terms.
     args: Vec<Term>,
+    /// A hash table of terms with linear probing.
     slots: Vec<u32>,
 }
 
+/// An empty slot of the hash table.
 const EMPTY: u32 = u32::MAX;
 
 impl Default for Terms {
@@ -59,28 +66,32 @@ impl Default for Terms {
 }
 
 impl Terms {
+    /// The number of terms.
     pub fn len(&self) -> usize {
         self.functors.len()
     }
 
-    /// What the terms take, in terms of three arguments each.
+    /// The memory that the terms take, in terms of three arguments each.
     pub fn size(&self) -> usize {
         self.functors.len().max(self.args.len() / 3)
     }
 
+    /// The functor of a term.
     pub fn functor(&self, t: Term) -> u32 {
         self.functors[t as usize]
     }
 
-    /// How deep the term nests; constants are 0 deep.
+    /// The nesting of functions in a term; 0 for a constant.
     pub fn depth(&self, t: Term) -> u16 {
         self.depths[t as usize]
     }
 
+    /// The arguments of a term.
     pub fn args(&self, t: Term) -> &[Term] {
         &self.args[self.starts[t as usize] as usize..self.starts[t as usize + 1] as usize]
     }
 
+    /// The slot of a term, or the empty slot where it belongs.
     fn slot(&self, functor: u32, args: &[Term]) -> usize {
         let mask = self.slots.len() - 1;
         let hash = args.iter().fold(functor as u64, |h, &a| mix(h ^ ((a as u64) << 20)));
@@ -94,12 +105,12 @@ impl Terms {
         }
     }
 
-    /// The number of this term, if it is stored.
+    /// The number of a term, if it is stored.
     pub fn find(&self, functor: u32, args: &[Term]) -> Option<Term> {
         Some(self.slots[self.slot(functor, args)]).filter(|&t| t != EMPTY)
     }
 
-    /// The number of this term, stored if it was not.
+    /// The number of a term, which is stored if it is new.
     pub fn intern(&mut self, functor: u32, args: &[Term]) -> Term {
         let i = self.slot(functor, args);
         if self.slots[i] != EMPTY {
@@ -122,7 +133,7 @@ impl Terms {
     }
 }
 
-/// Text in which numbers compare as numbers: `(cell 2 1)` before `(cell 10 1)`.
+/// Compares texts such that numbers in them compare as numbers: `(cell 2 1)` comes before `(cell 10 1)`.
 pub(crate) fn natural_order(a: &str, b: &str) -> std::cmp::Ordering {
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
     loop {

@@ -1,16 +1,16 @@
-//! What is accepted and refused, and what it means: readings, liberties, careless sheets, hidden choices.
+//! Tests which texts are accepted and what they mean: readings, non-standard forms, careless sheets, hidden choices.
 
 mod common;
 
 use common::{agrees_with_reference, fact_names, legal_names};
 use ludex_core::{Game, Move, Player, laws};
 use ludex_gdl::{
-    Budget, CheckOptions, Error, ErrorKind, FactsOptions, Finding, GdlGame, Options, Reading, Severity, check, dot,
-    facts, show,
+    Budget, CheckOptions, Error, ErrorKind, FactsOptions, Finding, GdlGame, GdlOptions, Reading, Severity, check, dot,
+    facts, summary,
 };
 
 fn open_as(text: &str, reading: Reading) -> Result<GdlGame, Error> {
-    GdlGame::new("test", text, &Options { reading, ..Options::default() })
+    GdlGame::new("test", text, &GdlOptions { reading, ..GdlOptions::default() })
 }
 
 fn open(text: &str) -> GdlGame {
@@ -21,7 +21,7 @@ fn corpus(name: &str) -> String {
     std::fs::read_to_string(format!("{}/tests/corpus/{name}.kif", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// A game of one step, with room for more.
+/// A game of one step, with more statements added.
 fn around(more: &str) -> String {
     format!("(role x) (init p) (legal x go) (<= (next q) (true p)) (<= terminal (true q)) (goal x 100) {more}")
 }
@@ -50,8 +50,8 @@ fn keywords_are_keywords_in_any_case() {
 }
 
 #[test]
-fn liberties_are_taken_plainly_and_refused_strictly() {
-    for liberty in [
+fn non_standard_forms_are_accepted_plainly_and_refused_strictly() {
+    for form in [
         "(<= (legal x stay))",
         "(<= (legal x stay) (true p) (not (distinct p p)))",
         "(<= (legal x stay) (and (true p) (true p)))",
@@ -59,12 +59,12 @@ fn liberties_are_taken_plainly_and_refused_strictly() {
         "(<= (legal x stay) (not (s ?any))) (<= (s 1) (true q))",
         "(<= (legal x stay) (open)) (<= (open) (true p))",
     ] {
-        let text = around(liberty);
+        let text = around(form);
         let game = open(&text);
-        assert_eq!(legal_names(&game, &game.initial(), 0).len(), 2, "{liberty}");
+        assert_eq!(legal_names(&game, &game.initial(), 0).len(), 2, "{form}");
         let refused = open_as(&text, Reading::Strict).unwrap_err();
         assert!(
-            matches!(refused.kind, ErrorKind::Liberty(_) | ErrorKind::Unsafe { .. }) && refused.line > 0,
+            matches!(refused.kind, ErrorKind::NonStandard(_) | ErrorKind::Unsafe { .. }) && refused.line > 0,
             "{refused}"
         );
     }
@@ -110,7 +110,7 @@ fn corpus_sheets_agree_with_the_reference() {
     for name in ["simultaneous", "loops", "functions", "careless", "wide"] {
         let text = corpus(name);
         for budget in [Budget::default(), Budget::interpreter()] {
-            let game = GdlGame::new(name, &text, &Options { budget, ..Options::default() }).unwrap();
+            let game = GdlGame::new(name, &text, &GdlOptions { budget, ..GdlOptions::default() }).unwrap();
             agrees_with_reference(&game, &text, 3, 6, 1);
             laws::check(&game, &laws::Effort { states: 100, collisions: 500, seed: 1 })
                 .unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -136,7 +136,7 @@ fn simultaneous_choices_are_hidden_from_those_who_choose_later() {
     assert!(game.hidden(&one) && !game.hidden(&start));
     assert_eq!((game.mover(&start), game.mover(&one)), (Player(0), Player(1)));
     assert_eq!(fact_names(&game, &one), fact_names(&game, &start));
-    assert_eq!(game.view_key(&one), game.view_key(&two));
+    assert_eq!(game.infoset_key(&one), game.infoset_key(&two));
     assert_ne!(game.key(&one), game.key(&two));
     assert_eq!(game.position(&one), "(round 1) | a (show 1)");
     assert!(game.parse_position("(round 1) | b (show 1)").is_err());
@@ -182,7 +182,7 @@ fn of_several_goals_the_highest_counts_in_means_and_sums_too() {
 }
 
 #[test]
-fn a_relation_may_ask_for_its_own_negation_if_no_instance_does() {
+fn a_relation_may_depend_on_its_own_negation_if_no_instance_does() {
     let rules = |even: &str, goal: &str| {
         format!(
             "(role a) (init (n 0)) (succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (<= (legal a stay) (true (n ?x)))
@@ -191,17 +191,17 @@ fn a_relation_may_ask_for_its_own_negation_if_no_instance_does() {
             (<= terminal (true (n 4))) (<= (goal a 0) (not (true went))) {goal}"
         )
     };
-    let tangled = rules("(<= (even ?y) (succ ?x ?y) (not (even ?x)))", "(<= (goal a 100) (not (goal a 0)))");
+    let unstratified = rules("(<= (even ?y) (succ ?x ?y) (not (even ?x)))", "(<= (goal a 100) (not (goal a 0)))");
     let plain = rules("(even 2) (even 4)", "(<= (goal a 100) (true went))");
-    let told = |text: &str| {
+    let results = |text: &str| {
         let report = facts(&open(text), &FactsOptions { depth: 4, playouts: 200, seed: 1 });
         let playouts = report.playouts.unwrap();
         (report.perft, playouts.mean_goal, playouts.goal_errors)
     };
-    assert_eq!(told(&tangled), told(&plain));
-    let strict = Options { reading: Reading::Strict, ..Options::default() };
-    assert!(GdlGame::new("x", &tangled, &strict).unwrap_err().to_string().contains("depends on its own negation"));
-    let findings = check(&tangled, &CheckOptions::default());
+    assert_eq!(results(&unstratified), results(&plain));
+    let strict = GdlOptions { reading: Reading::Strict, ..GdlOptions::default() };
+    assert!(GdlGame::new("x", &unstratified, &strict).unwrap_err().to_string().contains("depends on its own negation"));
+    let findings = check(&unstratified, &CheckOptions::default());
     let warned = |f: &Finding| f.severity == Severity::Warning && f.to_string().contains("depends on its own negation");
     assert!(findings.iter().any(warned) && findings.iter().all(|f| f.severity != Severity::Error), "{findings:?}");
 }
@@ -238,20 +238,22 @@ fn the_validator_explains_with_place_and_advice() {
     assert!(lines(&around("(s 1) (s 1 2)")).contains("s is used with 1 and 2 arguments"));
     assert!(lines(&around("(Row 1) (<= (r ?x) (row ?x))")).contains("differ only in case"));
     assert!(lines("(role x) (init p) (legal x go) (<= (next p) (true p))").contains("did not end"));
-    let tangled = around("\n(<= p (not p)) (<= (next q) p)");
-    let errors: Vec<_> = found(&tangled).into_iter().filter(|f| f.severity == Severity::Error).collect();
+    let unstratified = around("\n(<= p (not p)) (<= (next q) p)");
+    let errors: Vec<_> = found(&unstratified).into_iter().filter(|f| f.severity == Severity::Error).collect();
     assert_eq!((errors.len(), errors[0].line), (1, 2));
     assert!(errors[0].to_string().contains("depends on its own negation"));
-    let strict =
-        CheckOptions { open: Options { reading: Reading::Strict, ..Options::default() }, ..CheckOptions::default() };
+    let strict = CheckOptions {
+        open: GdlOptions { reading: Reading::Strict, ..GdlOptions::default() },
+        ..CheckOptions::default()
+    };
     assert!(check(&around("(<= (legal x stay))"), &strict)[0].to_string().contains("strict reading refuses it"));
     assert!(found(&around("")).iter().all(|f| f.severity != Severity::Error));
 }
 
 #[test]
-fn a_net_can_be_shown_in_numbers_and_as_a_graph() {
+fn a_net_can_be_summarised_and_written_as_a_graph() {
     let game = open(&corpus("loops"));
-    assert!(show(&game).contains("loops       1"));
+    assert!(summary(&game).contains("loops       1"));
     let graph = dot(&game).unwrap();
     assert!(graph.starts_with("digraph") && graph.contains("(does walker (toggle 1 2))") && graph.contains("terminal"));
     let report = serde_json::to_value(facts(&game, &FactsOptions::default())).unwrap();

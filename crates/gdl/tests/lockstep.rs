@@ -1,12 +1,12 @@
-//! Our own rulesheets against the native rules of the same games: legal moves, facts by name, mover and result agree at
-//! every position of 1,000 random games each.
+//! Compares our own rulesheets with the native rules of the same games: legal moves, facts by name, mover and result agree
+//! at every position of 1,000 random games each.
 //!
 //! Facts have the same names on both sides. Moves do not, because people write `a2b3` and rulesheets `(move 1 2 2 3)`: each
 //! game states how its native names read as action terms.
 
 use ludex_core::{Fact, Game, Move, Rng, laws};
 use ludex_games::{Breakthrough, Checkers, Connect4, Dots, Draw, Mnk, Morris, Othello, Score};
-use ludex_gdl::{GdlGame, Options, Reading};
+use ludex_gdl::{GdlGame, GdlOptions, Reading};
 use std::collections::HashMap;
 
 const GAMES: u32 = 1_000;
@@ -14,7 +14,7 @@ const GAMES: u32 = 1_000;
 fn sheet(name: &str) -> GdlGame {
     let path = format!("{}/../../rules/{name}.kif", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap();
-    GdlGame::new(name, &text, &Options { reading: Reading::Strict, ..Options::default() }).unwrap()
+    GdlGame::new(name, &text, &GdlOptions { reading: Reading::Strict, ..GdlOptions::default() }).unwrap()
 }
 
 /// `c2` as `3 2`.
@@ -32,7 +32,10 @@ fn from_to(name: &str) -> String {
 fn lockstep<G: Game>(native: &G, name: &str, action: impl Fn(&str) -> String) {
     let gdl = sheet(name);
     assert_eq!(gdl.info().roles, native.info().roles);
-    assert!(gdl.info().zero_sum && gdl.habits().turn_taking, "{name}: two players take turns, and the sum is constant");
+    assert!(
+        gdl.info().zero_sum && gdl.inferred().turn_taking,
+        "{name}: two players take turns, and the sum is constant"
+    );
     let moves: Vec<Option<Move>> =
         (0..native.info().moves).map(|m| gdl.parse_move(&action(&native.move_name(Move(m))))).collect();
     let numbers: HashMap<String, Fact> = (0..gdl.info().facts).map(|f| (gdl.fact_name(Fact(f)), Fact(f))).collect();

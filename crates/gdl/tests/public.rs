@@ -1,15 +1,15 @@
-//! The public rulesheets against their reference facts, read strictly, also with every symbol scrambled.
+//! Compares the public rulesheets with their reference facts, in strict reading, also with every symbol renamed.
 //!
 //! The sheets are test data and not part of the repository: they are found through `LUDEX_GDL_SHEETS`, else beside the
-//! workspace in `../shared/gdl`; without them these tests say so and pass.
+//! workspace in `../shared/gdl`. Without them these tests print that they are skipped, and pass.
 
 use ludex_core::{Game, Rng, laws};
-use ludex_gdl::{Budget, FactsOptions, GdlGame, Options, Reading, facts};
+use ludex_gdl::{Budget, FactsOptions, GdlGame, GdlOptions, Reading, facts};
 use serde_json::Value;
 use std::path::PathBuf;
 
 mod common;
-use common::scramble;
+use common::rename_symbols;
 
 fn sheets() -> Option<(PathBuf, Vec<Value>)> {
     let dir = std::env::var_os("LUDEX_GDL_SHEETS")
@@ -26,7 +26,7 @@ fn numbers(v: &Value) -> Vec<f64> {
     v.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
 }
 
-/// Compares a game with its reference; depths up to `depth`, `n` playouts.
+/// Compares a game with its reference: perft up to `depth`, and the means of `n` playouts.
 fn agrees(game: &GdlGame, expected: &Value, depth: usize, n: u64) {
     let name = expected["key"].as_str().unwrap_or_default();
     let perft = numbers(&expected["perft"]);
@@ -66,20 +66,20 @@ fn each_sheet(f: impl Fn(&str, &str, &Value)) {
 #[test]
 fn public_rulesheets_equal_their_reference_facts() {
     each_sheet(|file, text, expected| {
-        let options = Options { reading: Reading::Strict, ..Options::default() };
+        let options = GdlOptions { reading: Reading::Strict, ..GdlOptions::default() };
         let game = GdlGame::new(file, text, &options).unwrap();
         assert!(!game.interpreted(), "{file} fits the budget");
         agrees(&game, expected, 4, 2_000);
-        eprintln!("{file}: equal, set-up {:?}", game.set_up());
+        eprintln!("{file}: equal, set-up {:?}", game.set_up_time());
     });
 }
 
 #[test]
-fn scrambling_every_symbol_changes_nothing() {
+fn renaming_every_symbol_changes_nothing() {
     each_sheet(|file, text, expected| {
         for reading in [Reading::Strict, Reading::Lenient] {
-            let options = Options { reading, ..Options::default() };
-            let game = GdlGame::new(file, &scramble(text, 17), &options).unwrap();
+            let options = GdlOptions { reading, ..GdlOptions::default() };
+            let game = GdlGame::new(file, &rename_symbols(text, 17), &options).unwrap();
             agrees(&game, expected, 3, 500);
         }
     });
@@ -88,7 +88,7 @@ fn scrambling_every_symbol_changes_nothing() {
 #[test]
 fn the_interpreter_equals_the_reference_facts() {
     each_sheet(|file, text, expected| {
-        let options = Options { budget: Budget::interpreter(), ..Options::default() };
+        let options = GdlOptions { budget: Budget::interpreter(), ..GdlOptions::default() };
         let game = GdlGame::new(file, text, &options).unwrap();
         assert!(game.interpreted());
         agrees(&game, expected, 2, 10);
@@ -98,7 +98,7 @@ fn the_interpreter_equals_the_reference_facts() {
 #[test]
 fn public_rulesheets_keep_the_laws_of_games() {
     each_sheet(|file, text, _| {
-        let game = GdlGame::new(file, text, &Options::default()).unwrap();
+        let game = GdlGame::new(file, text, &GdlOptions::default()).unwrap();
         let effort = laws::Effort { states: 200, collisions: 5_000, seed: 5 };
         laws::check(&game, &effort).unwrap_or_else(|e| panic!("{file}: {e}"));
     });
@@ -107,8 +107,8 @@ fn public_rulesheets_keep_the_laws_of_games() {
 #[test]
 fn all_evaluators_agree_on_random_lines() {
     each_sheet(|file, text, _| {
-        let game = GdlGame::new(file, text, &Options::default()).unwrap();
-        let slow = Options { budget: Budget::interpreter(), ..Options::default() };
+        let game = GdlGame::new(file, text, &GdlOptions::default()).unwrap();
+        let slow = GdlOptions { budget: Budget::interpreter(), ..GdlOptions::default() };
         let judge = GdlGame::new(file, text, &slow).unwrap();
         let roles = game.info().players();
         let names = |g: &GdlGame, moves: Vec<ludex_core::Move>| -> Vec<String> {
@@ -134,7 +134,7 @@ fn all_evaluators_agree_on_random_lines() {
             for (m, child) in &children {
                 let mut played = s.clone();
                 game.play(&mut played, *m);
-                assert_eq!(&played, child, "{file}: lanes after {}", game.move_name(*m));
+                assert_eq!(&played, child, "{file}: children after {}", game.move_name(*m));
             }
             s = game.step(&s, &joint).unwrap();
             let same = |&m: &ludex_core::Move| judge.parse_move(&game.move_name(m)).unwrap();
@@ -144,17 +144,20 @@ fn all_evaluators_agree_on_random_lines() {
 }
 
 #[test]
-fn lanes_and_single_lines_have_the_same_means() {
+fn bit_parallel_and_sequential_playouts_have_the_same_means() {
     each_sheet(|file, text, _| {
-        let game = GdlGame::new(file, text, &Options::default()).unwrap();
+        let game = GdlGame::new(file, text, &GdlOptions::default()).unwrap();
         let n = 600;
         let start = game.initial();
-        let (mut line, mut lanes) = (vec![0.0; game.info().players()], vec![0.0; game.info().players()]);
-        let a = game.line_playouts(&start, n, &mut Rng::new(1), &mut line) as f64 / n as f64;
-        let b = game.lane_playouts(&start, n, &mut Rng::new(2), &mut lanes) as f64 / n as f64;
-        for (x, y) in line.iter().zip(&lanes) {
+        let (mut sequential, mut parallel) = (vec![0.0; game.info().players()], vec![0.0; game.info().players()]);
+        let a = game.sequential_playouts(&start, n, &mut Rng::new(1), &mut sequential) as f64 / n as f64;
+        let b = game.bit_parallel_playouts(&start, n, &mut Rng::new(2), &mut parallel) as f64 / n as f64;
+        for (x, y) in sequential.iter().zip(&parallel) {
             // Payoffs lie in [-1, 1]: five standard errors of a difference at the most.
-            assert!((x - y).abs() / (n as f64) < 5.0 * (2.0 / n as f64).sqrt(), "{file}: {line:?} against {lanes:?}");
+            assert!(
+                (x - y).abs() / (n as f64) < 5.0 * (2.0 / n as f64).sqrt(),
+                "{file}: {sequential:?} against {parallel:?}"
+            );
         }
         assert!((a - b).abs() < 0.15 * a, "{file}: {a} plies against {b}");
     });

@@ -1,14 +1,14 @@
-//! Generated rulesheets: the net, the lanes and the interpreter against a naive reasoner.
+//! Compares the network, bit-parallel evaluation and the interpreter with a naive reasoner on generated rulesheets.
 
 mod common;
 
 use common::{agrees_with_reference, generate};
 use ludex_core::{Game, Rng, laws};
-use ludex_gdl::{Budget, ErrorKind, GdlGame, Options};
+use ludex_gdl::{Budget, ErrorKind, GdlGame, GdlOptions};
 use proptest::prelude::*;
 
 fn open(text: &str, budget: Budget) -> Option<GdlGame> {
-    match GdlGame::new("generated", text, &Options { budget, ..Options::default() }) {
+    match GdlGame::new("generated", text, &GdlOptions { budget, ..GdlOptions::default() }) {
         Ok(game) => Some(game),
         // A role that never has a move is refused, and what a tiny budget cannot afford; everything else must open.
         Err(e) => {
@@ -19,7 +19,7 @@ fn open(text: &str, budget: Budget) -> Option<GdlGame> {
     }
 }
 
-/// How many sheets to try: 300, or as `LUDEX_GDL_CASES` says.
+/// The number of sheets to try: `LUDEX_GDL_CASES`, or 300.
 fn cases() -> ProptestConfig {
     let cases = std::env::var("LUDEX_GDL_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
@@ -40,7 +40,7 @@ proptest! {
     #[test]
     fn the_interpreter_agrees_with_the_reference(seed in any::<u64>()) {
         let text = generate::sheet(seed);
-        // Once with the numbering of grounding, once with that of the coarse analysis.
+        // Once with the facts and moves numbered by grounding, once by the domains of arguments.
         for budget in [Budget::interpreter(), Budget { work: 60, ..Budget::default() }] {
             if let Some(game) = open(&text, budget) {
                 agrees_with_reference(&game, &text, 2, 4, seed);
@@ -49,25 +49,25 @@ proptest! {
     }
 
     #[test]
-    fn lanes_agree_with_single_lines(seed in any::<u64>()) {
+    fn bit_parallel_playouts_agree_with_sequential_ones(seed in any::<u64>()) {
         let text = generate::sheet(seed);
         let Some(game) = open(&text, Budget::default()) else { return Ok(()) };
         let n = 3_000u64;
         let roles = game.info().players();
-        let (mut line, mut lanes) = (vec![0.0; roles], vec![0.0; roles]);
+        let (mut sequential, mut parallel) = (vec![0.0; roles], vec![0.0; roles]);
         let start = game.initial();
-        let a = game.line_playouts(&start, n, &mut Rng::new(seed), &mut line);
-        let b = game.lane_playouts(&start, n, &mut Rng::new(seed ^ 1), &mut lanes);
+        let a = game.sequential_playouts(&start, n, &mut Rng::new(seed), &mut sequential);
+        let b = game.bit_parallel_playouts(&start, n, &mut Rng::new(seed ^ 1), &mut parallel);
         // Payoffs lie in [-1, 1], lengths in 0..=3 steps of at most three plies: six standard errors.
         for r in 0..roles {
-            let off = (line[r] - lanes[r]).abs() / n as f64;
-            prop_assert!(off < 6.0 * (2.0 / n as f64).sqrt(), "payoffs {line:?} {lanes:?} in\n{text}");
+            let off = (sequential[r] - parallel[r]).abs() / n as f64;
+            prop_assert!(off < 6.0 * (2.0 / n as f64).sqrt(), "payoffs {sequential:?} {parallel:?} in\n{text}");
         }
         prop_assert!((a as f64 - b as f64).abs() / (n as f64) < 6.0 * 3.0 * (2.0 / n as f64).sqrt(), "{a} {b} in\n{text}");
     }
 
     #[test]
-    fn children_in_lanes_are_the_children_played(seed in any::<u64>()) {
+    fn bit_parallel_children_are_the_children_played(seed in any::<u64>()) {
         let text = generate::sheet(seed);
         let Some(game) = open(&text, Budget::default()) else { return Ok(()) };
         let mut rng = Rng::new(seed);

@@ -8,7 +8,7 @@ struct Writer {
     out: String,
 }
 
-/// A sheet that is safe and stratified by construction; nothing else is promised: moves may be missing, games may not end.
+/// A sheet that is safe and stratified by construction. A role may still lack legal moves, and a game may not end.
 pub fn sheet(seed: u64) -> String {
     let mut w = Writer { rng: Rng::new(seed), out: String::new() };
     w.sheet();

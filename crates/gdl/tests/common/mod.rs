@@ -1,12 +1,12 @@
-//! What several tests share.
+//! Helpers that several tests share.
 #![allow(dead_code)]
 
 use ludex_core::Rng;
 use std::collections::HashMap;
 
-/// The sheet with every symbol renamed at random and every variable too, keywords and goals aside; the layout changes with
-/// it. Goals are the numbers in the second place of `goal`; as numbers may also be used elsewhere, all numbers stay.
-pub fn scramble(text: &str, seed: u64) -> String {
+/// The sheet with every symbol and variable renamed at random, except keywords, and with another layout. Numbers stay,
+/// because goals must be numbers.
+pub fn rename_symbols(text: &str, seed: u64) -> String {
     const KEPT: [&str; 15] = [
         "role", "init", "true", "next", "legal", "does", "goal", "terminal", "base", "input", "not", "or", "distinct",
         "<=", "and",
@@ -49,7 +49,7 @@ use ludex_core::Game;
 use ludex_gdl::{GdlGame, GdlState};
 use std::collections::BTreeSet;
 
-/// Compares a game with the reference reasoner along random lines of joint moves.
+/// Compares a game with the reference reasoner along random sequences of joint moves.
 pub fn agrees_with_reference(game: &GdlGame, text: &str, lines: u32, longest: u32, seed: u64) {
     let judge = reference::Reasoner::new(text);
     let roles: Vec<String> = judge.roles.iter().map(|r| r.to_string()).collect();

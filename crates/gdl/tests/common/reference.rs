@@ -1,7 +1,7 @@
-//! A reasoner that is too simple to be wrong: every rule, tried against every atom, until nothing new follows.
+//! A naive reference reasoner: tries every rule against every atom until nothing new follows.
 //!
-//! It shares no code with the library: its own reader, its own terms, no indices, no grounding. Relations are completed in
-//! an order in which negation is safe. Slow, and the judge of everything else.
+//! It is slow, and simple enough to be trusted as the oracle of all other tests. It shares no code with the library: it has
+//! its own parser and terms, and no indices or grounding. Relations are completed stratum by stratum.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -143,7 +143,7 @@ impl Reasoner {
         reasoner
     }
 
-    /// All that follows.
+    /// All consequences of the given atoms.
     fn everything(&self, given: &Atoms) -> Atoms {
         let mut all = given.clone();
         let highest = self.level.values().copied().max().unwrap_or(0);
@@ -178,7 +178,7 @@ impl Reasoner {
         Self::of(&self.everything(&Atoms::new()), "init").into_iter().map(|mut a| a.remove(0)).collect()
     }
 
-    /// Everything that follows from a state and, if any, moves.
+    /// The consequences of a state and, if given, of a joint move.
     pub fn at(&self, state: &Atoms, moves: &[T]) -> View {
         let wrap = |name: &str, args: Vec<T>| T::L([vec![T::A(name.into())], args].concat());
         let mut given: Atoms = state.iter().map(|f| wrap("true", vec![f.clone()])).collect();

@@ -1,51 +1,64 @@
-//! Building gates: conjunctions, disjunctions and factored sums, simplified and shared.
+//! Makes the gates of a propositional network: simplified, and each different gate only once (structural hashing).
+//!
+//! An AND of several conditions and a guard (see [`crate::propnet`]) is made as `guard & rest`, so that guards stay on top.
+//! Sums of products are factored algebraically, by the most frequent literal first, as in multi-level logic synthesis
+//! (Brayton & McMullen 1982).
 
-use crate::net::{FALSE, Kind, Lit, Net, Node, TRUE_LIT};
+use crate::propnet::{FALSE, Kind, Lit, Node, Propnet, TRUE_LIT};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// Makes gates, each only once.
-pub(crate) struct Builder {
+/// A network under construction.
+pub(crate) struct GateBuilder {
+    /// As in [`Propnet`].
     pub kinds: Vec<Kind>,
+    /// As in [`Propnet`].
     pub starts: Vec<u32>,
+    /// As in [`Propnet`].
     pub inputs: Vec<Lit>,
-    known: HashMap<(Kind, Box<[Lit]>), Lit>,
+    /// The gates made so far, by kind and inputs.
+    interned: HashMap<(Kind, Box<[Lit]>), Lit>,
+    /// The nodes of the facts that are guards.
     pub guards: HashSet<Node>,
+    /// As in [`Propnet`].
     pub loops: Vec<Range<Node>>,
-    /// Inputs of the gates of loops, which are known only after the gates.
-    open: HashMap<Node, Vec<Lit>>,
-    /// For each role, the nodes of its moves.
+    /// The inputs of the gates of loops, which become known only after the gates have been numbered.
+    loop_inputs: HashMap<Node, Vec<Lit>>,
+    /// The nodes of the moves of each role.
     does_nodes: Vec<Vec<Node>>,
+    /// The role of each node that is a move.
     role_of: HashMap<Node, u32>,
+    /// As in [`Propnet`].
     does: Vec<(u32, u32)>,
 }
 
-impl Builder {
+impl GateBuilder {
+    /// Starts a network with node 0 alone; the caller adds the inputs.
     pub fn new(does: &[(u32, u32)], roles: usize) -> Self {
-        Builder {
+        GateBuilder {
             kinds: vec![Kind::False],
             starts: vec![0, 0],
             inputs: Vec::new(),
-            known: HashMap::new(),
+            interned: HashMap::new(),
             guards: Default::default(),
             loops: Vec::new(),
-            open: HashMap::new(),
+            loop_inputs: HashMap::new(),
             does_nodes: vec![Vec::new(); roles],
             role_of: HashMap::new(),
             does: does.to_vec(),
         }
     }
 
-    /// Goes on where a finished net stopped. Inputs of gates keep their numbers, so that equal gates are still found.
-    pub fn resume(net: &Net) -> Self {
-        let mut b = Builder::new(&net.does, net.roles.len());
+    /// Continues a finished network. Nodes keep their numbers, and gates that exist already are found again.
+    pub fn from_net(net: &Propnet) -> Self {
+        let mut b = GateBuilder::new(&net.does, net.roles.len());
         b.guards = net.guards.iter().map(|g| g + 1).collect();
         for n in 1..net.len() as Node {
             let kind = net.kinds[n as usize];
             match kind {
                 Kind::And | Kind::Or => {
                     let lit = b.push(kind, net.inputs(n));
-                    b.known.entry((kind, net.inputs(n).into())).or_insert(lit);
+                    b.interned.entry((kind, net.inputs(n).into())).or_insert(lit);
                 }
                 _ => {
                     b.input(kind);
@@ -62,6 +75,7 @@ impl Builder {
         (self.kinds.len() as Lit - 1) << 1
     }
 
+    /// Adds an input: a fact or a move.
     pub fn input(&mut self, kind: Kind) -> Lit {
         let lit = self.push(kind, &[]);
         if let Kind::Does(d) = kind {
@@ -72,25 +86,27 @@ impl Builder {
         lit
     }
 
-    pub fn open_or(&mut self) -> Lit {
+    /// Adds an OR that is part of a loop; its inputs follow by [`GateBuilder::set_loop_inputs`].
+    pub fn declare_loop_or(&mut self) -> Lit {
         self.push(Kind::Or, &[])
     }
 
-    pub fn fill(&mut self, node: Node, mut inputs: Vec<Lit>) {
+    /// States the inputs of an OR that was declared before.
+    pub fn set_loop_inputs(&mut self, node: Node, mut inputs: Vec<Lit>) {
         inputs.sort_unstable();
         inputs.dedup();
         inputs.retain(|&l| l != FALSE);
-        self.open.insert(node, inputs);
+        self.loop_inputs.insert(node, inputs);
     }
 
-    /// Lays the inputs of loops out with all the others.
-    pub fn close(&mut self) {
-        if self.open.is_empty() {
+    /// Moves the inputs of the gates of loops into `inputs`. To be called once, at the end.
+    pub fn lay_out_loops(&mut self) {
+        if self.loop_inputs.is_empty() {
             return;
         }
         let (mut starts, mut inputs) = (vec![0], Vec::with_capacity(self.inputs.len()));
         for n in 0..self.kinds.len() {
-            match self.open.get(&(n as Node)) {
+            match self.loop_inputs.get(&(n as Node)) {
                 Some(filled) => inputs.extend_from_slice(filled),
                 None => inputs.extend_from_slice(&self.inputs[self.starts[n] as usize..self.starts[n + 1] as usize]),
             }
@@ -99,17 +115,18 @@ impl Builder {
         (self.starts, self.inputs) = (starts, inputs);
     }
 
+    /// The gate with these inputs, made if there is none yet.
     fn gate(&mut self, kind: Kind, inputs: Vec<Lit>) -> Lit {
         let key = (kind, inputs.into_boxed_slice());
-        if let Some(&lit) = self.known.get(&key) {
+        if let Some(&lit) = self.interned.get(&key) {
             return lit;
         }
         let lit = self.push(kind, &key.1);
-        self.known.insert(key, lit);
+        self.interned.insert(key, lit);
         lit
     }
 
-    /// A conjunction.
+    /// The conjunction of literals.
     pub fn and(&mut self, mut inputs: Vec<Lit>) -> Lit {
         inputs.sort_unstable();
         inputs.dedup();
@@ -135,7 +152,7 @@ impl Builder {
         self.gate(Kind::And, inputs)
     }
 
-    /// A disjunction.
+    /// The disjunction of literals.
     pub fn or(&mut self, mut inputs: Vec<Lit>) -> Lit {
         inputs.sort_unstable();
         inputs.dedup();
@@ -151,14 +168,14 @@ impl Builder {
         if inputs.iter().all(|l| l & 1 == 1) {
             return self.gate(Kind::And, inputs.iter().map(|l| l ^ 1).collect()) ^ 1;
         }
-        if let Some(fewer) = self.complement(&inputs) {
+        if let Some(fewer) = self.complement_moves(&inputs) {
             return self.or(fewer);
         }
         self.gate(Kind::Or, inputs)
     }
 
-    /// Replaces more than half of a role's moves by the negation of the others.
-    fn complement(&mut self, inputs: &[Lit]) -> Option<Vec<Lit>> {
+    /// If more than half of the moves of a role are among the inputs of an OR, replaces them by "none of its other moves".
+    fn complement_moves(&mut self, inputs: &[Lit]) -> Option<Vec<Lit>> {
         let role = |l: &Lit| if l & 1 == 0 { self.role_of.get(&(l >> 1)).copied() } else { None };
         let mut count = vec![0; self.does_nodes.len()];
         inputs.iter().filter_map(role).for_each(|r| count[r as usize] += 1);
@@ -169,19 +186,19 @@ impl Builder {
         Some(rest)
     }
 
-    /// A disjunction of conjunctions, factored.
-    pub fn sum(&mut self, terms: Vec<Vec<Lit>>) -> Lit {
-        self.sum_again(terms, 0)
+    /// The disjunction of conjunctions, factored.
+    pub fn sum_of_products(&mut self, terms: Vec<Vec<Lit>>) -> Lit {
+        self.factor(terms, 0)
     }
 
-    /// Factors by the most frequent literals; what the factored products then have in common is factored in turn.
-    fn sum_again(&mut self, terms: Vec<Vec<Lit>>, round: u32) -> Lit {
+    /// Factors a sum of products by its most frequent literals, then up to three more times by what the new products share.
+    fn factor(&mut self, terms: Vec<Vec<Lit>>, round: u32) -> Lit {
         let mut products: Vec<Vec<Lit>> = Vec::with_capacity(terms.len());
         for mut term in terms {
             term.sort_unstable();
             term.dedup();
             term.retain(|&l| l != TRUE_LIT);
-            // Products that contradict themselves stay until the end: without them, sums that are equal would not look it.
+            // Contradictory products stay until the end: without them, equal sums would be factored differently.
             if term.first() == Some(&FALSE) {
                 continue;
             }
@@ -189,7 +206,7 @@ impl Builder {
                 return TRUE_LIT;
             }
             if let &[l] = term.as_slice()
-                && let Some(split) = self.guarded(l)
+                && let Some(split) = self.split_guard(l)
             {
                 term = split.to_vec();
             }
@@ -221,7 +238,7 @@ impl Builder {
                 continue;
             }
             let rest = group.iter().map(|(_, p)| p.iter().copied().filter(|&l| l != factor).collect()).collect();
-            let rest = self.sum(rest);
+            let rest = self.sum_of_products(rest);
             let mut product = vec![factor];
             match self.conjuncts(rest) {
                 Some(inputs) => product.extend(inputs),
@@ -232,21 +249,21 @@ impl Builder {
         let mut count: HashMap<Lit, u32> = HashMap::new();
         factored.iter().filter(|p| p.len() > 1).flatten().for_each(|&l| *count.entry(l).or_default() += 1);
         if round < 3 && count.values().any(|&n| n > 1) && factored.len() > 1 {
-            return self.sum_again(factored, round + 1);
+            return self.factor(factored, round + 1);
         }
         let alternatives = factored.into_iter().map(|p| self.and(p)).collect();
         self.or(alternatives)
     }
 
-    /// The inputs of a conjunction.
+    /// The inputs of an AND; `None` if the literal is anything else.
     fn conjuncts(&self, l: Lit) -> Option<&[Lit]> {
         let n = (l >> 1) as usize;
         let is_and = l & 1 == 0 && self.kinds[n] == Kind::And;
         is_and.then(|| &self.inputs[self.starts[n] as usize..self.starts[n + 1] as usize])
     }
 
-    /// The guard and the rest, if the literal is such a gate.
-    fn guarded(&self, l: Lit) -> Option<[Lit; 2]> {
+    /// The two inputs of a gate `guard & rest`; `None` if the literal is anything else.
+    fn split_guard(&self, l: Lit) -> Option<[Lit; 2]> {
         let n = (l >> 1) as usize;
         if l & 1 == 1 || self.kinds[n] != Kind::And {
             return None;

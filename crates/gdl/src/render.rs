@@ -1,4 +1,4 @@
-//! A state for people: boards as grids where the facts look like one, everything else as lists.
+//! Renders a state as text for people: boards as grids where the facts have that form, all other facts as lists.
 
 use crate::game::{GdlGame, GdlState, write_expr};
 use crate::kif::{self, Expr, ExprKind};
@@ -6,8 +6,8 @@ use crate::terms::natural_order;
 use ludex_core::{Fact, Game};
 use std::collections::BTreeMap;
 
-/// Facts `(name column row content)` as a grid, the others one relation a line.
-pub(crate) fn show(game: &GdlGame, s: &GdlState) -> String {
+/// Renders facts `(name column row content)` as a grid and all others as one line per relation.
+pub(crate) fn render_state(game: &GdlGame, s: &GdlState) -> String {
     let mut held = Vec::new();
     game.facts(s, &mut held);
     let mut by_name: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
@@ -36,16 +36,16 @@ fn words(name: &str) -> Vec<String> {
     }
 }
 
-/// The rows of a board with columns in the first place, rows in the second and contents in the third.
+/// The lines of a grid, if all facts of a relation have the arguments column, row and content.
 fn grid(game: &GdlGame, name: &str, tuples: &[Vec<String>]) -> Option<Vec<String>> {
     if tuples.iter().any(|t| t.len() != 3) {
         return None;
     }
     let prefix = format!("({name} ");
     let all = (0..game.info().facts).map(|f| game.fact_name(Fact(f))).filter(|n| n.starts_with(&prefix));
-    let places: Vec<Vec<String>> = all.map(|n| words(&n)[1..].to_vec()).filter(|w| w.len() == 3).collect();
+    let cells_of_board: Vec<Vec<String>> = all.map(|n| words(&n)[1..].to_vec()).filter(|w| w.len() == 3).collect();
     let axis = |i: usize| {
-        let mut values: Vec<&String> = places.iter().map(|p| &p[i]).collect();
+        let mut values: Vec<&String> = cells_of_board.iter().map(|p| &p[i]).collect();
         values.sort_by(|a, b| natural_order(a, b));
         values.dedup();
         values
@@ -57,7 +57,7 @@ fn grid(game: &GdlGame, name: &str, tuples: &[Vec<String>]) -> Option<Vec<String
     let mut cells: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for t in tuples {
         if cells.insert((&t[0], &t[1]), &t[2]).is_some() {
-            return None; // two contents on one square: no board
+            return None; // two contents on one square: not a board
         }
     }
     let width = cells.values().map(|c| c.chars().count()).max().unwrap_or(1).min(6);

@@ -1,27 +1,31 @@
-//! A rulesheet as relations and rules: what the text says, with every liberty of writing resolved.
+//! A rulesheet as relations and rules: the meaning of the text, with every non-standard form resolved.
 //!
-//! Bodies become flat lists of conditions: `or`, `and` and nested `not` are multiplied out (each alternative is a rule of
-//! its own), `(not (distinct a b))` unifies a and b, and a variable that occurs only under a `not` means "there is none".
+//! The body of a rule becomes a flat list of conditions. `or`, `and` and nested `not` are expanded into disjunctive normal
+//! form, with one rule per alternative. `(not (distinct a b))` unifies `a` and `b`. A variable that occurs only under a
+//! `not` is read as "there is none", by an auxiliary relation.
+//!
+//! Rules are checked for safety (every variable must be bound by a positive condition) and for the arity of keywords.
+//! Dependencies among relations are analysed elsewhere ([`crate::strata`]).
 
 use crate::error::{Error, ErrorKind, Place};
 use crate::kif::{self, Expr, ExprKind};
 use crate::terms::{Sym, Symbols, Term, Terms};
 use std::collections::HashMap;
 
-/// How a text is read.
+/// How strictly a text is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reading {
-    /// By the letter of the language; every liberty is refused.
+    /// By the letter of GDL: every non-standard form is refused. Symbols are case-sensitive.
     Strict,
     /// Symbols are case-sensitive, and forms that have only one possible meaning are accepted: `(terminal)` for
     /// `terminal`, rules without a body, `(not (distinct a b))`, `and`, variables that occur only under a `not`.
     #[default]
     Plain,
-    /// As plain, and symbols and variables that differ only in case are the same.
+    /// As plain, but symbols and variables that differ only in case are the same.
     Lenient,
 }
 
-/// A relation, by number; the first ones are the keywords.
+/// The number of a relation. The first ones are the keywords.
 pub(crate) type Pred = u32;
 
 pub(crate) const ROLE: Pred = 0;
@@ -35,6 +39,7 @@ pub(crate) const TERMINAL: Pred = 7;
 pub(crate) const BASE: Pred = 8;
 pub(crate) const INPUT: Pred = 9;
 
+/// The keyword relations and their arities, by number.
 pub(crate) const KEYWORDS: [(&str, usize); 10] = [
     ("role", 1),
     ("init", 1),
@@ -48,17 +53,19 @@ pub(crate) const KEYWORDS: [(&str, usize); 10] = [
     ("input", 2),
 ];
 
-/// Atoms are stored among the terms with this bit set in the functor, so that they differ from terms of the same name.
+/// The bit that marks the functor of an atom, so that atoms, which are stored as terms, differ from terms of the same name.
 pub(crate) const ATOM: u32 = 1 << 31;
 
-/// Alternatives that one rule may multiply into.
+/// The largest number of rules that the alternatives of one rule may become.
 const MAX_BODIES: usize = 4096;
 
-/// Conditions that one rule may have, and all rules together once multiplied out.
+/// The largest number of conditions in one rule as written.
 const MAX_CONDITIONS: usize = 500;
+
+/// The largest number of conditions in all rules after expansion.
 const MAX_LITERALS: usize = 2_000_000;
 
-/// The statements of a sheet. The game manager's protocol sends them as one list.
+/// The statements of a sheet. They may also come wrapped in one list, as the GGP protocol sends them.
 pub(crate) fn statements<'a, 'b>(exprs: &'b [Expr<'a>]) -> &'b [Expr<'a>] {
     match exprs {
         [Expr { kind: ExprKind::List(list), .. }] if list.iter().all(|e| matches!(e.kind, ExprKind::List(_))) => list,
@@ -66,7 +73,7 @@ pub(crate) fn statements<'a, 'b>(exprs: &'b [Expr<'a>]) -> &'b [Expr<'a>] {
     }
 }
 
-/// A term with variables.
+/// A term that may contain variables.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Pat {
     Var(u16),
@@ -75,6 +82,7 @@ pub(crate) enum Pat {
 }
 
 impl Pat {
+    /// Calls `f` for each occurrence of a variable.
     pub fn each_var(&self, f: &mut impl FnMut(u16)) {
         match self {
             Pat::Var(v) => f(*v),
@@ -118,51 +126,55 @@ impl Literal {
     }
 }
 
-/// Head if all of the body.
+/// A rule: the head holds if all conditions of the body hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rule {
     pub head: Atom,
     pub body: Vec<Literal>,
+    /// The number of variables.
     pub vars: usize,
     pub at: Place,
 }
 
-/// A relation's name and number of arguments.
+/// A relation. Relations of one name with different arities are different.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Relation {
     pub name: Sym,
     pub arity: usize,
+    /// Where it occurs first.
     pub at: Place,
-    /// Made by us for a variable that occurs only under a `not`.
-    pub made: bool,
+    /// Whether it is not in the text but was added for a variable that occurs only under a `not`.
+    pub auxiliary: bool,
 }
 
-/// Something a reader of the sheet should know that does not keep it from being played.
+/// A form that is not standard GDL but has only one possible meaning.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Liberty {
+pub(crate) struct NonStandardForm {
     pub at: Place,
     pub what: &'static str,
 }
 
-/// The rules of a game, as written.
+/// The rules of a game.
 #[derive(Clone, Debug)]
-pub(crate) struct Sheet {
+pub(crate) struct Rulesheet {
     pub symbols: Symbols,
     pub terms: Terms,
     pub relations: Vec<Relation>,
     pub rules: Vec<Rule>,
-    pub liberties: Vec<Liberty>,
-    pub fold: bool,
+    /// The non-standard forms found.
+    pub non_standard: Vec<NonStandardForm>,
+    /// Whether names that differ only in case are the same.
+    pub fold_case: bool,
 }
 
-impl Sheet {
-    /// Reads a text.
-    pub fn read(text: &str, reading: Reading) -> Result<Sheet, Error> {
+impl Rulesheet {
+    /// Parses a text.
+    pub fn read(text: &str, reading: Reading) -> Result<Rulesheet, Error> {
         let exprs = kif::read(text)?;
         let mut reader = Reader::new(reading);
         let statements = statements(&exprs);
         if let Some(whole) = exprs.first().filter(|_| !std::ptr::eq(exprs.as_slice(), statements)) {
-            reader.liberty("the sheet as one list", whole.at)?;
+            reader.non_standard("the sheet as one list", whole.at)?;
         }
         for e in statements {
             reader.statement(e)?;
@@ -174,7 +186,7 @@ impl Sheet {
         self.symbols.name(self.relations[p as usize].name)
     }
 
-    /// A ground term as text, in the sheet's own spelling. The nesting of terms is bounded by the reader and the budget.
+    /// Writes a ground term in the spelling of the sheet. Recursive; the parser and the budget bound the nesting of terms.
     pub fn write(&self, terms: &Terms, t: Term, out: &mut String) {
         let functor = terms.functor(t);
         let name = if functor & ATOM != 0 { self.relation_name(functor & !ATOM) } else { self.symbols.name(functor) };
@@ -192,6 +204,7 @@ impl Sheet {
         out.push(')');
     }
 
+    /// A ground term as text, in the spelling of the sheet.
     pub fn text(&self, terms: &Terms, t: Term) -> String {
         let mut out = String::new();
         self.write(terms, t, &mut out);
@@ -199,48 +212,59 @@ impl Sheet {
     }
 }
 
-/// A condition before it is multiplied out.
+/// A condition as written, with `not` pushed inwards.
 enum Formula {
-    Is(Literal),
-    Same(Pat, Pat),
+    Literal(Literal),
+    Equal(Pat, Pat),
     All(Vec<Formula>),
     Any(Vec<Formula>),
 }
 
+/// The state of parsing.
 struct Reader {
-    sheet: Sheet,
+    sheet: Rulesheet,
     reading: Reading,
+    /// Relations by name and arity.
     preds: HashMap<(Sym, usize), Pred>,
+    /// The variables of the rule under way.
     vars: HashMap<String, u16>,
     var_names: Vec<String>,
+    /// The conditions of all rules so far, after expansion.
     literals: usize,
 }
 
 impl Reader {
     fn new(reading: Reading) -> Self {
-        let fold = reading == Reading::Lenient;
+        let fold_case = reading == Reading::Lenient;
         let mut symbols = Symbols::default();
         let mut preds = HashMap::new();
         let mut relations = Vec::new();
         for (p, (name, arity)) in KEYWORDS.into_iter().enumerate() {
-            let name = symbols.intern(name, fold);
+            let name = symbols.intern(name, fold_case);
             preds.insert((name, arity), p as Pred);
-            relations.push(Relation { name, arity, at: Place::default(), made: false });
+            relations.push(Relation { name, arity, at: Place::default(), auxiliary: false });
         }
-        let sheet =
-            Sheet { symbols, terms: Terms::default(), relations, rules: Vec::new(), liberties: Vec::new(), fold };
+        let sheet = Rulesheet {
+            symbols,
+            terms: Terms::default(),
+            relations,
+            rules: Vec::new(),
+            non_standard: Vec::new(),
+            fold_case,
+        };
         Reader { sheet, reading, preds, vars: HashMap::new(), var_names: Vec::new(), literals: 0 }
     }
 
-    fn liberty(&mut self, what: &'static str, at: Place) -> Result<(), Error> {
+    /// Notes a non-standard form, or refuses it if the reading is strict.
+    fn non_standard(&mut self, what: &'static str, at: Place) -> Result<(), Error> {
         if self.reading == Reading::Strict {
-            return Err(ErrorKind::Liberty(what).at(at));
+            return Err(ErrorKind::NonStandard(what).at(at));
         }
-        self.sheet.liberties.push(Liberty { at, what });
+        self.sheet.non_standard.push(NonStandardForm { at, what });
         Ok(())
     }
 
-    /// A rule or a fact.
+    /// Parses a rule or a ground fact.
     fn statement(&mut self, e: &Expr) -> Result<(), Error> {
         self.vars.clear();
         self.var_names.clear();
@@ -250,10 +274,10 @@ impl Reader {
             let head = list.get(1).ok_or_else(|| ErrorKind::NoHead.at(e.at))?;
             let head = self.atom(head)?;
             if list.len() == 2 {
-                self.liberty("a rule without a body", e.at)?;
+                self.non_standard("a rule without a body", e.at)?;
             }
             let conditions: Vec<Formula> = list[2..].iter().map(|c| self.formula(c, true)).collect::<Result<_, _>>()?;
-            if conditions.iter().map(size).sum::<usize>() > MAX_CONDITIONS {
+            if conditions.iter().map(count_conditions).sum::<usize>() > MAX_CONDITIONS {
                 return Err(ErrorKind::Budget(format!("a rule has more than {MAX_CONDITIONS} conditions")).at(e.at));
             }
             return self.rule(head, Formula::All(conditions), e.at);
@@ -262,6 +286,7 @@ impl Reader {
         self.rule(head, Formula::All(Vec::new()), e.at)
     }
 
+    /// Expands a rule and stores its alternatives.
     fn rule(&mut self, head: Atom, body: Formula, at: Place) -> Result<(), Error> {
         match head.pred {
             TRUE => return Err(ErrorKind::BadHead("true").at(head.at)),
@@ -269,7 +294,8 @@ impl Reader {
             _ => {}
         }
         let mut bodies = Vec::new();
-        multiply(&[&body], &mut Vec::new(), &mut bodies).ok_or_else(|| ErrorKind::TooManyBodies(MAX_BODIES).at(at))?;
+        alternatives(&[&body], &mut Vec::new(), &mut bodies)
+            .ok_or_else(|| ErrorKind::TooManyBodies(MAX_BODIES).at(at))?;
         for alternative in bodies {
             self.literals += alternative.len();
             if self.literals > MAX_LITERALS {
@@ -282,11 +308,11 @@ impl Reader {
         Ok(())
     }
 
-    /// Substitutes the equations of one alternative; none if they, or a `distinct` of ground terms, cannot hold.
+    /// Applies the equations of one alternative by substitution. `None` if an equation or a `distinct` cannot hold.
     fn resolve(&mut self, head: &Atom, alternative: Vec<&Formula>) -> Option<(Atom, Vec<Literal>)> {
         let mut bound: Vec<Option<Pat>> = vec![None; self.var_names.len()];
         for f in &alternative {
-            if let Formula::Same(a, b) = f
+            if let Formula::Equal(a, b) = f
                 && !unify(a, b, &mut bound, &mut self.sheet.terms)
             {
                 return None;
@@ -295,11 +321,11 @@ impl Reader {
         let terms = &mut self.sheet.terms;
         let mut body = Vec::new();
         for f in alternative {
-            let Formula::Is(literal) = f else { continue };
+            let Formula::Literal(literal) = f else { continue };
             let literal = match literal {
-                Literal::Pos(a) => Literal::Pos(replace_atom(a, &bound, terms)),
-                Literal::Neg(a) => Literal::Neg(replace_atom(a, &bound, terms)),
-                Literal::Distinct(a, b) => match (replace(a, &bound, terms), replace(b, &bound, terms)) {
+                Literal::Pos(a) => Literal::Pos(substitute_atom(a, &bound, terms)),
+                Literal::Neg(a) => Literal::Neg(substitute_atom(a, &bound, terms)),
+                Literal::Distinct(a, b) => match (substitute(a, &bound, terms), substitute(b, &bound, terms)) {
                     (a, b) if a == b => return None,
                     (Pat::Ground(_), Pat::Ground(_)) => continue,
                     (a, b) => Literal::Distinct(a, b),
@@ -309,10 +335,10 @@ impl Reader {
                 body.push(literal);
             }
         }
-        Some((replace_atom(head, &bound, terms), body))
+        Some((substitute_atom(head, &bound, terms), body))
     }
 
-    /// Checks that positive conditions bind every variable, and stores the rule.
+    /// Stores a rule if it is safe: positive conditions must bind every variable.
     fn safe_rule(&mut self, head: Atom, mut body: Vec<Literal>, at: Place) -> Result<(), Error> {
         let vars = self.var_names.len();
         let mut bound = vec![false; vars];
@@ -339,8 +365,8 @@ impl Reader {
                             return Err(unsafe_in(v, "a `not`").at(a.at));
                         }
                         let what = "a variable that occurs only under a `not`";
-                        self.sheet.liberties.push(Liberty { at: a.at, what });
-                        *literal = Literal::Neg(exists(&mut self.sheet, a, &bound, vars));
+                        self.sheet.non_standard.push(NonStandardForm { at: a.at, what });
+                        *literal = Literal::Neg(existential(&mut self.sheet, a, &bound, vars));
                     }
                 }
                 Literal::Pos(_) => {}
@@ -350,7 +376,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A condition; `positive` is false under an odd number of `not`s.
+    /// Parses a condition; `positive` is false under an odd number of `not`s.
     fn formula(&mut self, e: &Expr, positive: bool) -> Result<Formula, Error> {
         if let ExprKind::List(list) = &e.kind
             && let Some(Expr { kind: ExprKind::Name(name), .. }) = list.first()
@@ -368,16 +394,16 @@ impl Reader {
                     arity(2, "two terms")?;
                     let (a, b) = (self.term(&list[1])?, self.term(&list[2])?);
                     if positive {
-                        return Ok(Formula::Is(Literal::Distinct(a, b)));
+                        return Ok(Formula::Literal(Literal::Distinct(a, b)));
                     }
-                    self.liberty("(not (distinct ..))", e.at)?;
-                    return Ok(Formula::Same(a, b));
+                    self.non_standard("(not (distinct ..))", e.at)?;
+                    return Ok(Formula::Equal(a, b));
                 }
                 connective @ ("or" | "and") => {
                     if connective == "and" {
-                        self.liberty("`and`", e.at)?;
+                        self.non_standard("`and`", e.at)?;
                     } else if !positive {
-                        self.liberty("`or` under a `not`", e.at)?;
+                        self.non_standard("`or` under a `not`", e.at)?;
                     }
                     let parts = list[1..].iter().map(|c| self.formula(c, positive)).collect::<Result<_, _>>()?;
                     let any = (connective == "or") == positive;
@@ -388,10 +414,10 @@ impl Reader {
             }
         }
         let atom = self.atom(e)?;
-        Ok(Formula::Is(if positive { Literal::Pos(atom) } else { Literal::Neg(atom) }))
+        Ok(Formula::Literal(if positive { Literal::Pos(atom) } else { Literal::Neg(atom) }))
     }
 
-    /// A sentence: a relation applied to terms.
+    /// Parses a sentence: a relation applied to terms.
     fn atom(&mut self, e: &Expr) -> Result<Atom, Error> {
         let (name, args, at) = match &e.kind {
             ExprKind::Name(name) => (*name, &[][..], e.at),
@@ -401,12 +427,12 @@ impl Reader {
                 Some((Expr { at, .. }, _)) => return Err(ErrorKind::NoName.at(*at)),
             },
         };
-        bounded(args.len(), at)?;
+        check_arity(args.len(), at)?;
         if name.starts_with('?') {
             return Err(ErrorKind::VariableSentence(name.into()).at(at));
         }
         if args.is_empty() && matches!(e.kind, ExprKind::List(_)) {
-            self.liberty("a relation without arguments in parentheses", at)?;
+            self.non_standard("a relation without arguments in parentheses", at)?;
         }
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
@@ -420,7 +446,7 @@ impl Reader {
         let keyword = KEYWORDS.iter().position(|k| k.0 == lower);
         let pred = match keyword {
             Some(p) if KEYWORDS[p].1 == args.len() => p as Pred,
-            // `base` and `input` came late: older sheets use the names for relations of their own.
+            // `base` and `input` were added to GDL late; older sheets use the names for relations of their own.
             Some(p) if p as Pred != BASE && p as Pred != INPUT => {
                 let expected = ["no argument", "one argument", "two arguments"][KEYWORDS[p].1];
                 return Err(ErrorKind::KeywordArity { name: name.into(), expected, found: args.len() }.at(at));
@@ -431,19 +457,21 @@ impl Reader {
         Ok(Atom { pred, args, at })
     }
 
+    /// The number of a relation, new if it has not occurred before.
     fn pred(&mut self, name: &str, arity: usize, at: Place) -> Pred {
-        let name = self.sheet.symbols.intern(name, self.sheet.fold);
+        let name = self.sheet.symbols.intern(name, self.sheet.fold_case);
         let relations = &mut self.sheet.relations;
         *self.preds.entry((name, arity)).or_insert_with(|| {
-            relations.push(Relation { name, arity, at, made: false });
+            relations.push(Relation { name, arity, at, auxiliary: false });
             relations.len() as Pred - 1
         })
     }
 
+    /// Parses a term.
     fn term(&mut self, e: &Expr) -> Result<Pat, Error> {
         match &e.kind {
             ExprKind::Name(name) if name.starts_with('?') => {
-                let key = if self.sheet.fold { name.to_lowercase() } else { name.to_string() };
+                let key = if self.sheet.fold_case { name.to_lowercase() } else { name.to_string() };
                 let next = self.var_names.len();
                 if next > u16::MAX as usize / 2 {
                     return Err(ErrorKind::Budget("a rule has too many variables".into()).at(e.at));
@@ -455,7 +483,7 @@ impl Reader {
                 Ok(Pat::Var(v))
             }
             ExprKind::Name(name) => {
-                let sym = self.sheet.symbols.intern(name, self.sheet.fold);
+                let sym = self.sheet.symbols.intern(name, self.sheet.fold_case);
                 Ok(Pat::Ground(self.sheet.terms.intern(sym, &[])))
             }
             ExprKind::List(list) => match list.split_first() {
@@ -464,11 +492,11 @@ impl Reader {
                     if name.starts_with('?') {
                         return Err(ErrorKind::NoName.at(*at));
                     }
-                    bounded(args.len(), e.at)?;
+                    check_arity(args.len(), e.at)?;
                     if args.is_empty() {
-                        self.liberty("a name in parentheses", e.at)?;
+                        self.non_standard("a name in parentheses", e.at)?;
                     }
-                    let sym = self.sheet.symbols.intern(name, self.sheet.fold);
+                    let sym = self.sheet.symbols.intern(name, self.sheet.fold_case);
                     let args = args.iter().map(|a| self.term(a)).collect::<Result<Vec<_>, _>>()?;
                     Ok(function(sym, args, &mut self.sheet.terms))
                 }
@@ -478,7 +506,7 @@ impl Reader {
     }
 }
 
-/// The first variable of some terms that is not bound.
+/// The first variable in some terms that is not bound.
 fn first_free<'a>(terms: impl IntoIterator<Item = &'a Pat>, bound: &[bool]) -> Option<u16> {
     let mut first = None;
     for p in terms {
@@ -491,12 +519,13 @@ fn first_free<'a>(terms: impl IntoIterator<Item = &'a Pat>, bound: &[bool]) -> O
     first
 }
 
-fn bounded(args: usize, at: Place) -> Result<(), Error> {
+/// Refuses relations and functions with too many arguments.
+fn check_arity(args: usize, at: Place) -> Result<(), Error> {
     const MOST: usize = 200;
     if args <= MOST { Ok(()) } else { Err(ErrorKind::Budget(format!("more than {MOST} arguments")).at(at)) }
 }
 
-/// A function of terms: ground if they all are.
+/// A function applied to arguments; a ground term if all arguments are ground.
 pub(crate) fn function(sym: Sym, args: Vec<Pat>, terms: &mut Terms) -> Pat {
     let ground: Option<Vec<Term>> = args.iter().map(|a| if let Pat::Ground(t) = a { Some(*t) } else { None }).collect();
     match ground {
@@ -505,15 +534,16 @@ pub(crate) fn function(sym: Sym, args: Vec<Pat>, terms: &mut Terms) -> Pat {
     }
 }
 
-/// `(not (p ?bound ?free))` says that there is no such ?free: a new relation `p` of the bound ones alone.
-fn exists(sheet: &mut Sheet, atom: &Atom, bound: &[bool], vars: usize) -> Atom {
+/// Adds an auxiliary relation that holds if the atom holds for some values of its variables that are not bound. Returns the
+/// atom of that relation, so that `(not (p ?bound ?free))` becomes `(not (p' ?bound))`.
+fn existential(sheet: &mut Rulesheet, atom: &Atom, bound: &[bool], vars: usize) -> Atom {
     let mut kept: Vec<u16> = Vec::new();
     atom.each_var(&mut |v| {
         if bound[v as usize] && !kept.contains(&v) {
             kept.push(v);
         }
     });
-    let relation = Relation { arity: kept.len(), made: true, ..sheet.relations[atom.pred as usize].clone() };
+    let relation = Relation { arity: kept.len(), auxiliary: true, ..sheet.relations[atom.pred as usize].clone() };
     sheet.relations.push(relation);
     let pred = sheet.relations.len() as Pred - 1;
     let head = Atom { pred, args: kept.into_iter().map(Pat::Var).collect(), at: atom.at };
@@ -521,16 +551,20 @@ fn exists(sheet: &mut Sheet, atom: &Atom, bound: &[bool], vars: usize) -> Atom {
     head
 }
 
-/// The conditions in a formula.
-fn size(f: &Formula) -> usize {
+/// Counts the conditions in a formula.
+fn count_conditions(f: &Formula) -> usize {
     match f {
-        Formula::All(parts) | Formula::Any(parts) => 1 + parts.iter().map(size).sum::<usize>(),
+        Formula::All(parts) | Formula::Any(parts) => 1 + parts.iter().map(count_conditions).sum::<usize>(),
         _ => 1,
     }
 }
 
-/// All alternatives of a conjunction, as flat lists; `None` if there are too many.
-fn multiply<'f>(rest: &[&'f Formula], chosen: &mut Vec<&'f Formula>, out: &mut Vec<Vec<&'f Formula>>) -> Option<()> {
+/// Expands a conjunction into disjunctive normal form: pushes each alternative to `out`. `None` if there are too many.
+fn alternatives<'f>(
+    rest: &[&'f Formula],
+    chosen: &mut Vec<&'f Formula>,
+    out: &mut Vec<Vec<&'f Formula>>,
+) -> Option<()> {
     let Some((first, rest)) = rest.split_first() else {
         if out.len() >= MAX_BODIES {
             return None;
@@ -541,46 +575,48 @@ fn multiply<'f>(rest: &[&'f Formula], chosen: &mut Vec<&'f Formula>, out: &mut V
     match first {
         Formula::All(parts) => {
             let all: Vec<&Formula> = parts.iter().chain(rest.iter().copied()).collect();
-            multiply(&all, chosen, out)
+            alternatives(&all, chosen, out)
         }
         Formula::Any(parts) => {
             for part in parts {
                 let mut all = vec![part];
                 all.extend_from_slice(rest);
-                multiply(&all, chosen, out)?;
+                alternatives(&all, chosen, out)?;
             }
             Some(())
         }
-        Formula::Is(_) | Formula::Same(..) => {
+        Formula::Literal(_) | Formula::Equal(..) => {
             chosen.push(first);
-            let done = multiply(rest, chosen, out);
+            let done = alternatives(rest, chosen, out);
             chosen.pop();
             done
         }
     }
 }
 
-pub(crate) fn replace(p: &Pat, bound: &[Option<Pat>], terms: &mut Terms) -> Pat {
+/// A term with variables replaced by what they are bound to.
+pub(crate) fn substitute(p: &Pat, bound: &[Option<Pat>], terms: &mut Terms) -> Pat {
     match p {
         Pat::Var(v) => match &bound[*v as usize] {
-            Some(p) => replace(p, bound, terms),
+            Some(p) => substitute(p, bound, terms),
             None => p.clone(),
         },
         Pat::Ground(_) => p.clone(),
         Pat::Fn(f, args) => {
-            let args = args.iter().map(|a| replace(a, bound, terms)).collect();
+            let args = args.iter().map(|a| substitute(a, bound, terms)).collect();
             function(*f, args, terms)
         }
     }
 }
 
-pub(crate) fn replace_atom(a: &Atom, bound: &[Option<Pat>], terms: &mut Terms) -> Atom {
-    Atom { args: a.args.iter().map(|p| replace(p, bound, terms)).collect(), ..a.clone() }
+/// An atom with variables replaced by what they are bound to.
+pub(crate) fn substitute_atom(a: &Atom, bound: &[Option<Pat>], terms: &mut Terms) -> Atom {
+    Atom { args: a.args.iter().map(|p| substitute(p, bound, terms)).collect(), ..a.clone() }
 }
 
-/// Makes two terms equal by binding variables, with the occurs check.
+/// Unifies two terms by binding variables, with the occurs check; false if that is impossible.
 fn unify(a: &Pat, b: &Pat, bound: &mut Vec<Option<Pat>>, terms: &mut Terms) -> bool {
-    let (a, b) = (replace(a, bound, terms), replace(b, bound, terms));
+    let (a, b) = (substitute(a, bound, terms), substitute(b, bound, terms));
     match (a, b) {
         (a, b) if a == b => true,
         (Pat::Var(v), p) | (p, Pat::Var(v)) => {

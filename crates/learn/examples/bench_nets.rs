@@ -1,17 +1,18 @@
-//! The benchmark of the nets.
+//! The benchmarks of nets and learners.
 //!
 //! ```text
-//! cargo run --release -p ludex-learn --example bench_nets             quick figures
+//! cargo run --release -p ludex-learn --example bench_nets             the quick benchmarks
 //! cargo run --release -p ludex-learn --example bench_nets -- --peers  the same, then FANN, onnxruntime, scikit-learn
 //! cargo run --release -p ludex-learn --example bench_nets -- --scale  150,000 examples x 130 inputs x 130 units
 //! cargo run --release -p ludex-learn --example bench_nets -- --race 20000 12 1   boards, units, seed: step by step
 //! cargo run --release -p ludex-learn --example bench_nets -- --probe mlp alone 1000   for instruction counts
 //! ```
-//! The peers need `cc` with FANN's headers, and a Python (`LUDEX_PYTHON`, else `target/venv/bin/python`, else `python3`)
-//! with numpy, scikit-learn, onnx and onnxruntime. For one-thread figures of learning set RAYON_NUM_THREADS=1.
+//! The peers need `cc` with FANN's headers, and a Python (`LUDEX_PYTHON`, else `target/venv/bin/python`, else
+//! `python3`) with numpy, scikit-learn, onnx and onnxruntime. For one-thread figures of learning set
+//! RAYON_NUM_THREADS=1.
 
 use ludex_learn::bench::{self, Figure, Probe};
-use ludex_learn::{Act, Encoder, Head, Model, Names, Net, Provenance};
+use ludex_learn::{Activation, Encoder, Head, Model, Net, OnnxNames, Provenance};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,12 +56,13 @@ fn show(figures: &[Figure]) {
 fn probe(net: &str, how: &str, n: usize) {
     let probe = match net {
         "mlp" => Probe::mlp(),
-        "flat" => Probe::cascade(&[Act::Tanh], true),
-        _ => Probe::cascade(&[Act::Tanh], false),
+        "flat" => Probe::cascade(&[Activation::Tanh], true),
+        _ => Probe::cascade(&[Activation::Tanh], false),
     };
     match how {
         "alone" => probe.alone(n),
         "batch" => probe.batch(n),
+        "down-and-up" => probe.down_and_up(n),
         _ => probe.children(n),
     }
 }
@@ -102,7 +104,7 @@ fn peers() -> Result<(), Box<dyn std::error::Error>> {
 
     for (name, net, facts, head) in [
         ("mlp", bench::mlp_85_100_3(), 85, Head::WinDrawLoss),
-        ("cascade", bench::cascade_192_50(&[Act::Tanh], false), 192, Head::Value { outputs: 1 }),
+        ("cascade", bench::cascade_192_50(&[Activation::Tanh], false), 192, Head::Value { outputs: 1 }),
     ] {
         fs::write(folder.join(format!("{name}.onnx")), onnx(net, facts, head))?;
     }
@@ -123,12 +125,12 @@ fn peers() -> Result<(), Box<dyn std::error::Error>> {
 
 fn onnx(net: Net, facts: usize, head: Head) -> Vec<u8> {
     let (game, provenance) = ("bench".to_string(), Provenance::default());
-    Model { game, rules_hash: 0, encoder: Encoder::facts(facts), head, net, provenance }.to_onnx(&Names::default())
+    Model { game, rules_hash: 0, encoder: Encoder::facts(facts), head, net, provenance }.to_onnx(&OnnxNames::default())
 }
 
 /// FANN has no validation, so it learns from all 20,000.
 fn write_boards(path: &Path, examples: usize, seed: u64) -> std::io::Result<()> {
-    let (data, _) = bench::race_data(examples, seed);
+    let (data, _) = bench::comparison_data(examples, seed);
     let mut file = std::io::BufWriter::new(fs::File::create(path)?);
     for n in [data.inputs(), examples, data.len() - examples] {
         file.write_all(&(n as u32).to_le_bytes())?;

@@ -1,8 +1,8 @@
-//! Examples: sparse inputs, targets, how they are split, and errors by split.
+//! Training examples: sparse inputs, targets, and their split into train, validation and test.
 //!
-//! A row lists the inputs that are not zero. Boards give rows of ones, kept without their values; the papers' own codes
-//! (0.25 / 0.5 / 0.75) keep theirs. A target may be unknown (a taken point in a ranking of moves): it then counts in no
-//! error.
+//! A row lists the inputs that are not zero. Rows of facts hold ones only and are stored without values; rows of codes
+//! such as 0.25 / 0.5 / 0.75 have values. A target may be unknown (that of an illegal move, where each move has an
+//! output): it then counts in no error.
 
 use crate::Error;
 use ludex_core::Rng;
@@ -12,61 +12,61 @@ use sha2::{Digest, Sha256};
 /// The inputs of one example that are not zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    at: &'a [u32],
+    indices: &'a [u32],
     values: &'a [f32],
 }
 
 impl<'a> Row<'a> {
     /// These inputs are 1, all others 0.
     #[inline]
-    pub fn ones(at: &'a [u32]) -> Self {
-        Row { at, values: &[] }
+    pub fn ones(indices: &'a [u32]) -> Self {
+        Row { indices, values: &[] }
     }
 
-    /// Input `at[k]` is `values[k]`, all others are 0.
+    /// Input `indices[k]` is `values[k]`, all others are 0.
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn new(at: &'a [u32], values: &'a [f32]) -> Self {
-        assert_eq!(at.len(), values.len(), "a value for each input");
-        Row { at, values }
+    pub fn new(indices: &'a [u32], values: &'a [f32]) -> Self {
+        assert_eq!(indices.len(), values.len(), "a value for each input");
+        Row { indices, values }
     }
 
     /// How many inputs are not zero.
     #[inline]
     pub fn len(&self) -> usize {
-        self.at.len()
+        self.indices.len()
     }
 
     /// Whether all inputs are zero.
     pub fn is_empty(&self) -> bool {
-        self.at.is_empty()
+        self.indices.is_empty()
     }
 
     /// Pairs of input and value.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = (usize, f32)> + 'a {
         let value = move |k| self.values.get(k).copied().unwrap_or(1.0);
-        self.at.iter().enumerate().map(move |(k, &i)| (i as usize, value(k)))
+        self.indices.iter().enumerate().map(move |(k, &i)| (i as usize, value(k)))
     }
 }
 
-/// A set of examples.
+/// A set of training examples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Data {
     inputs: usize,
     outputs: usize,
     ends: Vec<usize>,
-    at: Vec<u32>,
+    indices: Vec<u32>,
     values: Vec<f32>, // empty while every value is 1
     targets: Vec<f32>,
     known: Vec<bool>, // empty while every target is known
 }
 
 impl Data {
-    /// No examples yet, of this many inputs and outputs.
+    /// An empty set of examples of this many inputs and outputs.
     pub fn new(inputs: usize, outputs: usize) -> Self {
-        Data { inputs, outputs, ends: vec![], at: vec![], values: vec![], targets: vec![], known: vec![] }
+        Data { inputs, outputs, ends: vec![], indices: vec![], values: vec![], targets: vec![], known: vec![] }
     }
 
     /// Adds an example whose active inputs are 1.
@@ -76,7 +76,7 @@ impl Data {
 
     /// Adds an example with any input values.
     pub fn push_row(&mut self, row: Row, targets: &[f32]) -> Result<(), Error> {
-        if let Some(&input) = row.at.iter().find(|&&i| i as usize >= self.inputs) {
+        if let Some(&input) = row.indices.iter().find(|&&i| i as usize >= self.inputs) {
             return Err(Error::Input { input: input as usize, inputs: self.inputs });
         }
         if targets.len() != self.outputs {
@@ -86,13 +86,13 @@ impl Data {
             return Err(Error::NotFinite { example: self.len() });
         }
         if !row.values.is_empty() && self.values.is_empty() {
-            self.values.resize(self.at.len(), 1.0);
+            self.values.resize(self.indices.len(), 1.0);
         }
         if !self.values.is_empty() || !row.values.is_empty() {
             self.values.extend(row.iter().map(|(_, v)| v));
         }
-        self.at.extend_from_slice(row.at);
-        self.ends.push(self.at.len());
+        self.indices.extend_from_slice(row.indices);
+        self.ends.push(self.indices.len());
         self.targets.extend_from_slice(targets);
         if !self.known.is_empty() {
             self.known.resize(self.targets.len(), true);
@@ -137,7 +137,10 @@ impl Data {
     pub fn row(&self, i: usize) -> Row<'_> {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         let range = start..self.ends[i];
-        Row { at: &self.at[range.clone()], values: if self.values.is_empty() { &[] } else { &self.values[range] } }
+        Row {
+            indices: &self.indices[range.clone()],
+            values: if self.values.is_empty() { &[] } else { &self.values[range] },
+        }
     }
 
     /// The targets of example `i`.
@@ -146,7 +149,7 @@ impl Data {
         &self.targets[i * self.outputs..(i + 1) * self.outputs]
     }
 
-    /// Whether target `o` of example `i` counts.
+    /// Whether target `o` of example `i` is known.
     #[inline]
     pub fn known(&self, i: usize, o: usize) -> bool {
         self.known.is_empty() || self.known[i * self.outputs + o]
@@ -157,7 +160,7 @@ impl Data {
         !self.known.is_empty()
     }
 
-    /// The sha256 of everything in it, as hexadecimal digits: what a model's provenance calls its data hash.
+    /// The sha256 of all examples, as hexadecimal digits: the data hash of a model's provenance.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         let mut add = |bytes: &[u8]| hash.update(bytes);
@@ -174,33 +177,34 @@ impl Data {
                 add(&[self.known(i, o) as u8]);
             }
         }
-        crate::store::hex(&hash.finalize())
+        crate::tensor_file::hex(&hash.finalize())
     }
 }
 
-/// Which examples are learned from, which choose (lambda, the best snapshot), and which are never looked at.
+/// The examples to train on, to select by (penalties, the best snapshot), and to test on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Split {
-    /// Learned from.
+    /// Weights are fitted to these.
     pub train: Vec<u32>,
-    /// Chosen by.
+    /// Settings and snapshots are selected by the error on these.
     pub validation: Vec<u32>,
-    /// Reported only.
+    /// The error on these is reported and decides nothing.
     pub test: Vec<u32>,
 }
 
 impl Split {
-    /// Everything is learned from.
+    /// All examples are for training.
     pub fn all(examples: usize) -> Self {
         Split { train: (0..examples as u32).collect(), ..Split::default() }
     }
 
-    /// Each example by itself, uniformly at random; the shares are those of validation and test.
+    /// A uniformly random split; `validation` and `test` are shares of the examples.
     pub fn random(examples: usize, validation: f64, test: f64, rng: &mut Rng) -> Self {
         Split::by_group(&(0..examples as u64).collect::<Vec<_>>(), validation, test, rng)
     }
 
-    /// All examples of a group (a match) on the same side, so that siblings do not leak; shares are of the groups.
+    /// A random split that keeps all examples of a group, such as a match, together, so that near-duplicates do not
+    /// leak from train into test. `validation` and `test` are shares of the groups.
     pub fn by_group(groups: &[u64], validation: f64, test: f64, rng: &mut Rng) -> Self {
         let mut names = groups.to_vec();
         names.sort_unstable();
@@ -212,25 +216,25 @@ impl Split {
         let mut split = Split::default();
         for (i, group) in groups.iter().enumerate() {
             let place = order[names.binary_search(group).expect("listed")];
-            let side = match place {
+            let part = match place {
                 p if p < test_end => &mut split.test,
                 p if p < validation_end => &mut split.validation,
                 _ => &mut split.train,
             };
-            side.push(i as u32);
+            part.push(i as u32);
         }
         split
     }
 }
 
-/// The mean squared errors after an epoch (or an added neuron); an empty split has none.
+/// The mean squared errors on each part of a [`Split`].
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct Errors {
-    /// On what is learned from.
+pub struct SplitErrors {
+    /// On the training examples.
     pub train: f64,
-    /// On what chooses.
+    /// On the validation examples, if there are any.
     pub validation: Option<f64>,
-    /// On what only reports.
+    /// On the test examples, if there are any.
     pub test: Option<f64>,
 }
 

@@ -1,16 +1,16 @@
-//! What can be wrong with what a caller hands in.
+//! Errors about what a caller hands in: examples, settings, parts of a model, files.
 
 use thiserror::Error;
 
-/// One clear line about bad input; nothing has changed when it is returned.
+/// What is wrong with data, settings or a file, as one line of text. The call that returns it has changed nothing.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Error {
-    /// An input number beyond the data's.
+    /// An input that does not exist.
     #[error("input {input} does not exist: inputs are 0..{inputs}")]
     Input {
-        /// The number given.
+        /// The input given.
         input: usize,
-        /// How many there are.
+        /// The number of inputs.
         inputs: usize,
     },
     /// A wrong number of targets.
@@ -24,7 +24,7 @@ pub enum Error {
     /// A target or value that is infinite or not a number.
     #[error("example {example} has a value that is not finite")]
     NotFinite {
-        /// Its number.
+        /// The number of the example.
         example: usize,
     },
     /// Parts that do not fit together.
@@ -36,26 +36,26 @@ pub enum Error {
     /// A file of another kind.
     #[error("not a Ludex {0} file")]
     Kind(&'static str),
-    /// A file that ends too early, or too late.
+    /// A file that is shorter or longer than its header says.
     #[error("the file is truncated: {found} bytes of {expected}")]
     Truncated {
         /// How many bytes there are.
         found: u64,
-        /// How many its header promises.
+        /// How many its header says.
         expected: u64,
     },
     /// A file whose checksum is wrong.
     #[error("the file is damaged: its sha256 does not match its contents")]
     Altered,
-    /// A file of a later version.
+    /// A file of another version.
     #[error("the file has format {found}; this program reads {known}")]
     Version {
-        /// What the file says.
+        /// The format and version of the file.
         found: String,
-        /// What we know.
+        /// The format and version that this program reads.
         known: String,
     },
-    /// A well-made file whose contents make no sense.
+    /// A file with a valid checksum whose contents are inconsistent.
     #[error("the file is malformed: {0}")]
     Malformed(String),
     /// A model of another game or of other rules.

@@ -1,36 +1,39 @@
-//! What a net's outputs mean.
+//! What a net's outputs mean, and the last step from weighted sums to outputs.
+//!
+//! A head says which outputs there are and how they become payoffs; a link is the activation of the output layer (the
+//! inverse link function of a generalised linear model). Neither knows how the net was trained.
 
-use crate::act::exp_lanes;
-use crate::{Act, Error};
+use crate::activation::exp_lanes;
+use crate::{Activation, Error};
 use ludex_core::{Payoffs, Player};
 use serde::{Deserialize, Serialize};
 use wide::f32x8;
 
-/// What the outputs mean, and for whom: the player to move if the encoder is mover-relative, player 0 otherwise.
+/// What the outputs mean. They take the view of the player to move if the encoder is mover-relative, else of player 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Head {
-    /// The value in [-1, 1]: one output in a zero-sum game of two, otherwise one per player in order.
+    /// Expected payoffs in [-1, 1]: one output in a zero-sum game of two, otherwise one for each player in order.
     Value {
         /// The number of outputs.
         outputs: usize,
     },
-    /// Three outputs, how likely that player's win, a draw, and that player's loss are.
+    /// Three outputs: the probabilities of a win, a draw and a loss (WDL).
     WinDrawLoss,
-    /// One score per move of the game. With an action encoder one output, the score of the move given as input.
+    /// One score for each move of the game; if moves are inputs, one output: the score of the move given as input.
     MoveScores {
-        /// Moves of the game.
+        /// The number of moves of the game.
         moves: usize,
     },
-    /// One output per move of the game, then the value in [-1, 1].
+    /// One output for each move of the game, then the expected payoff in [-1, 1].
     PolicyValue {
-        /// Moves of the game.
+        /// The number of moves of the game.
         moves: usize,
     },
 }
 
 impl Head {
-    /// How many outputs a net needs that scores all moves at once.
+    /// The number of outputs, for nets of which no move is an input.
     pub fn outputs(self) -> usize {
         match self {
             Head::Value { outputs } => outputs,
@@ -40,8 +43,8 @@ impl Head {
         }
     }
 
-    /// What the outputs promise each player, seen from `viewer`; `None` if this head has no value.
-    /// Values beyond ±1 are cut off there.
+    /// Each player's expected payoff, where the outputs take the view of `viewer`; `None` if this head has no value.
+    /// Payoffs are clipped to [-1, 1].
     pub fn payoffs(self, out: &[f32], viewer: Player) -> Option<Payoffs> {
         let clip = |v: f32| v.clamp(-1.0, 1.0);
         match self {
@@ -61,16 +64,16 @@ impl Head {
     }
 }
 
-/// How the last weighted sums become outputs.
+/// The activation of the output layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Link {
-    /// Each by itself.
-    Each(Act),
-    /// All outputs are probabilities that add up to 1.
+    /// The same activation for each output.
+    Each(Activation),
+    /// A softmax over all outputs.
     Softmax,
-    /// All but the last are probabilities that add up to 1; the last one by itself: for [`Head::PolicyValue`].
-    SoftmaxAnd(Act),
+    /// A softmax over all outputs but the last, and an activation for the last: for [`Head::PolicyValue`].
+    SoftmaxAnd(Activation),
 }
 
 impl Link {
@@ -82,7 +85,7 @@ impl Link {
             Link::SoftmaxAnd(act) => {
                 let (last, rest) = z.split_last_mut().expect("at least one output");
                 softmax(rest);
-                *last = act.one(*last);
+                *last = act.apply(*last);
             }
         }
     }
@@ -92,17 +95,17 @@ impl Link {
         out.copy_from_slice(z);
         let soft = |out: &mut [f64]| {
             let top = out.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            out.iter_mut().for_each(|v| *v = crate::act::exp(*v - top));
+            out.iter_mut().for_each(|v| *v = crate::activation::exp(*v - top));
             let total: f64 = out.iter().sum();
             out.iter_mut().for_each(|v| *v /= total);
         };
         match self {
-            Link::Each(act) => out.iter_mut().for_each(|v| *v = act.exact(*v)),
+            Link::Each(act) => out.iter_mut().for_each(|v| *v = act.apply_f64(*v)),
             Link::Softmax => soft(out),
             Link::SoftmaxAnd(act) => {
                 let (last, rest) = out.split_last_mut().expect("at least one output");
                 soft(rest);
-                *last = act.exact(*last);
+                *last = act.apply_f64(*last);
             }
         }
     }
@@ -114,14 +117,14 @@ impl Link {
     }
 }
 
-fn each(act: Act, z: &mut [f32]) {
-    if act == Act::Identity {
+fn each(act: Activation, z: &mut [f32]) {
+    if act == Activation::Identity {
         return;
     }
     for chunk in z.chunks_mut(8) {
         let mut lanes = [0.0; 8];
         lanes[..chunk.len()].copy_from_slice(chunk);
-        chunk.copy_from_slice(&act.lanes(f32x8::new(lanes)).to_array()[..chunk.len()]);
+        chunk.copy_from_slice(&act.apply_x8(f32x8::new(lanes)).to_array()[..chunk.len()]);
     }
 }
 

@@ -1,11 +1,13 @@
 //! Models: a net with all that is needed to use it and to know where it came from.
 //!
-//! A model file is a safetensors file (see `store`): its header is readable text, its last 32 bytes are the sha256 of all
-//! before. A file that is truncated, altered, or made for another game or other rules is refused with one clear line.
-//! Reading and writing files is the caller's: here a model is bytes.
+//! A model file is a safetensors file (see `tensor_file`): its header is readable text, its last 32 bytes are the
+//! sha256 of all before. A file that is truncated, altered, or made for another game or other rules is refused with an
+//! error of one line. Here a model is bytes; the caller reads and writes files.
 
-use crate::store::{Store, Tensor};
-use crate::{Act, Actions, Cascade, Encoder, Error, Folded, Head, Layer, Link, Mlp, Net, Table, Unit};
+use crate::tensor_file::{Tensor, TensorFile};
+use crate::{
+    Activation, Cascade, Encoder, Error, Head, InferenceNet, InputCodes, Layer, Link, Mlp, MoveInputs, Net, Unit,
+};
 use ludex_core::{Fact, GameInfo, Mirror, Move};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -16,40 +18,40 @@ use std::collections::BTreeMap;
 pub struct Model {
     /// The game's full name.
     pub game: String,
-    /// The hash of its rules.
+    /// The hash of the game's rules.
     pub rules_hash: u64,
-    /// How facts become inputs.
+    /// From facts to inputs.
     pub encoder: Encoder,
-    /// What outputs mean.
+    /// What the outputs mean.
     pub head: Head,
-    /// The weights.
+    /// The net itself.
     pub net: Net,
-    /// Where it came from.
+    /// How it was made.
     pub provenance: Provenance,
 }
 
-/// Where a model came from.
+/// How a model was made.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Provenance {
     /// The system that made it.
     pub system: String,
-    /// Its full configuration, as text.
+    /// The system's full configuration, as text.
     pub config: String,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// The sha256 of the examples.
+    /// The sha256 of the training examples ([`crate::Data::hash`]).
     pub data_hash: String,
-    /// What was measured: `test_mse`, .. A figure that is not finite is not written.
+    /// What was measured, such as `test_mse`. Values that are not finite are not written to the file.
     pub metrics: BTreeMap<String, f64>,
-    /// The program's version.
+    /// The version of the program.
     pub version: String,
 }
 
 /// The version of model files.
 const VERSION: u32 = 1;
 
-/// No layer, table or mirror is larger: what a damaged header may ask for at most.
+/// The largest size that a header may ask for, so that a wrong one does not exhaust memory.
 const LARGEST: usize = 1 << 28;
 
 #[derive(Serialize, Deserialize)]
@@ -59,44 +61,44 @@ struct EncoderHeader {
     facts: usize,
     mover_relative: bool,
     coded: bool,
-    actions: Actions,
+    actions: MoveInputs,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum NetHeader {
-    Mlp { sizes: Vec<usize>, hidden: Act, link: Link },
-    Cascade { inputs: usize, outputs: usize, units: Vec<(Act, u32)>, link: Link },
+    Mlp { sizes: Vec<usize>, hidden: Activation, link: Link },
+    Cascade { inputs: usize, outputs: usize, units: Vec<(Activation, u32)>, link: Link },
 }
 
 impl Model {
-    /// The model as a file.
+    /// The contents of the model's file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut store = Store::default();
-        store.text.insert("game".into(), self.game.clone());
-        store.text.insert("rules".into(), format!("{:016x}", self.rules_hash));
-        store.put_json("head", &self.head);
+        let mut file = TensorFile::default();
+        file.text.insert("game".into(), self.game.clone());
+        file.text.insert("rules".into(), format!("{:016x}", self.rules_hash));
+        file.put_json("head", &self.head);
         let mut provenance = self.provenance.clone();
         provenance.metrics.retain(|_, v| v.is_finite());
-        store.put_json("provenance", &provenance);
-        self.put_encoder(&mut store);
-        self.put_net(&mut store);
-        store.write("model", VERSION)
+        file.put_json("provenance", &provenance);
+        self.put_encoder(&mut file);
+        self.put_net(&mut file);
+        file.write("model", VERSION)
     }
 
-    /// Reads a model file, whatever its game.
+    /// Reads a model file of any game.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, Error> {
-        let store = Store::read(bytes, "model", VERSION)?;
-        let rules = u64::from_str_radix(store.get("rules")?, 16).map_err(|_| Error::Malformed("rules".into()))?;
+        let file = TensorFile::read(bytes, "model", VERSION)?;
+        let rules = u64::from_str_radix(file.get("rules")?, 16).map_err(|_| Error::Malformed("rules".into()))?;
         let model = Model {
-            game: store.get("game")?.into(),
+            game: file.get("game")?.into(),
             rules_hash: rules,
-            encoder: encoder(&store)?,
-            head: store.json("head")?,
-            net: net(&store)?,
-            provenance: store.json("provenance")?,
+            encoder: encoder(&file)?,
+            head: file.json("head")?,
+            net: net(&file)?,
+            provenance: file.json("provenance")?,
         };
-        model.fold()?; // so that whoever holds a model can use it
+        model.inference_net()?; // a model that was read can be used
         Ok(model)
     }
 
@@ -114,14 +116,14 @@ impl Model {
         Ok(model)
     }
 
-    /// The name of its file: the sha256 of its bytes, as hexadecimal digits.
+    /// The model's name: the sha256 of its file, as hexadecimal digits.
     pub fn id(&self) -> String {
-        crate::store::hex(&Sha256::digest(self.to_bytes()))
+        crate::tensor_file::hex(&Sha256::digest(self.to_bytes()))
     }
 
-    /// Folds it for search; refused if its parts do not fit together.
-    pub fn fold(&self) -> Result<Folded, Error> {
-        Folded::new(&self.net, &self.encoder, self.head)
+    /// The net laid out for search; an error if net, encoder and head do not fit together.
+    pub fn inference_net(&self) -> Result<InferenceNet, Error> {
+        InferenceNet::new(&self.net, &self.encoder, self.head)
     }
 
     fn encoder_header(&self) -> EncoderHeader {
@@ -129,59 +131,59 @@ impl Model {
             version: Encoder::VERSION,
             facts: self.encoder.fact_count(),
             mover_relative: self.encoder.mirror().is_some(),
-            coded: self.encoder.table().is_some(),
-            actions: self.encoder.actions(),
+            coded: self.encoder.codes().is_some(),
+            actions: self.encoder.move_inputs(),
         }
     }
 
-    /// What a file says about the encoder, as JSON.
+    /// The header of the encoder, as JSON.
     pub(crate) fn encoder_text(&self) -> String {
         serde_json::to_string(&self.encoder_header()).expect("plain data")
     }
 
-    fn put_encoder(&self, store: &mut Store) {
-        store.put_json("encoder", &self.encoder_header());
+    fn put_encoder(&self, file: &mut TensorFile) {
+        file.put_json("encoder", &self.encoder_header());
         if let Some(mirror) = self.encoder.mirror() {
             let list = |v: Vec<u32>| Tensor::U32(vec![v.len()], v);
-            store.put("encoder.mirror.facts", list(mirror.facts.iter().map(|f| f.0).collect()));
-            store.put("encoder.mirror.moves", list(mirror.moves.iter().map(|m| m.0).collect()));
+            file.put("encoder.mirror.facts", list(mirror.facts.iter().map(|f| f.0).collect()));
+            file.put("encoder.mirror.moves", list(mirror.moves.iter().map(|m| m.0).collect()));
         }
-        if let Some(table) = self.encoder.table() {
-            let (n, codes) = (table.codes.len(), &table.codes);
-            store.put("encoder.base", Tensor::F32(vec![table.base.len()], table.base.clone()));
-            let inputs = codes.iter().map(|c| c.map_or(u32::MAX, |(i, _)| i)).collect();
-            store.put("encoder.codes.inputs", Tensor::U32(vec![n], inputs));
-            let values = codes.iter().map(|c| c.map_or(0.0, |(_, v)| v)).collect();
-            store.put("encoder.codes.values", Tensor::F32(vec![n], values));
+        if let Some(codes) = self.encoder.codes() {
+            let (n, by_fact) = (codes.by_fact.len(), &codes.by_fact);
+            file.put("encoder.base", Tensor::F32(vec![codes.base.len()], codes.base.clone()));
+            let inputs = by_fact.iter().map(|c| c.map_or(u32::MAX, |(i, _)| i)).collect();
+            file.put("encoder.codes.inputs", Tensor::U32(vec![n], inputs));
+            let values = by_fact.iter().map(|c| c.map_or(0.0, |(_, v)| v)).collect();
+            file.put("encoder.codes.values", Tensor::F32(vec![n], values));
         }
     }
 
-    fn put_net(&self, store: &mut Store) {
+    fn put_net(&self, file: &mut TensorFile) {
         match &self.net {
             Net::Mlp(m) => {
                 let sizes = m.layers[..1].iter().map(|l| l.inputs).chain(m.layers.iter().map(|l| l.outputs)).collect();
-                store.put_json("net", &NetHeader::Mlp { sizes, hidden: m.hidden, link: m.link });
+                file.put_json("net", &NetHeader::Mlp { sizes, hidden: m.hidden, link: m.link });
                 for (k, layer) in m.layers.iter().enumerate() {
                     let shape = vec![layer.inputs, layer.outputs];
-                    store.put(format!("layer{k}.weights"), Tensor::F32(shape, layer.weights.clone()));
-                    store.put(format!("layer{k}.bias"), Tensor::F32(vec![layer.outputs], layer.bias.clone()));
+                    file.put(format!("layer{k}.weights"), Tensor::F32(shape, layer.weights.clone()));
+                    file.put(format!("layer{k}.bias"), Tensor::F32(vec![layer.outputs], layer.bias.clone()));
                 }
             }
             Net::Cascade(c) => {
                 let units = c.units.iter().map(|u| (u.act, u.depth)).collect();
                 let header = NetHeader::Cascade { inputs: c.inputs, outputs: c.out.len(), units, link: c.link };
-                store.put_json("net", &header);
+                file.put_json("net", &header);
                 for (k, unit) in c.units.iter().enumerate() {
-                    store.put(format!("unit{k}"), Tensor::F32(vec![unit.weights.len()], unit.weights.clone()));
+                    file.put(format!("unit{k}"), Tensor::F32(vec![unit.weights.len()], unit.weights.clone()));
                 }
                 let shape = vec![c.out.len(), 1 + c.inputs + c.units.len()];
-                store.put("outputs", Tensor::F32(shape, c.out.concat()));
+                file.put("outputs", Tensor::F32(shape, c.out.concat()));
             }
         }
     }
 }
 
-fn sane(sizes: &[usize]) -> Result<(), Error> {
+fn check_sizes(sizes: &[usize]) -> Result<(), Error> {
     let product = sizes.windows(2).try_fold(0usize, |most, w| Some(most.max(w[0].checked_mul(w[1])?)));
     match product {
         Some(most) if most <= LARGEST && sizes.iter().all(|&n| n <= LARGEST) => Ok(()),
@@ -189,59 +191,60 @@ fn sane(sizes: &[usize]) -> Result<(), Error> {
     }
 }
 
-fn encoder(store: &Store) -> Result<Encoder, Error> {
-    let header: EncoderHeader = store.json("encoder")?;
+fn encoder(file: &TensorFile) -> Result<Encoder, Error> {
+    let header: EncoderHeader = file.json("encoder")?;
     if header.version != Encoder::VERSION {
         let (found, known) = (format!("encoder {}", header.version), format!("encoder {}", Encoder::VERSION));
         return Err(Error::Version { found, known });
     }
     let moves = match header.actions {
-        Actions::None => 0,
-        Actions::Beside { moves } | Actions::Crossed { moves } => moves,
+        MoveInputs::None => 0,
+        MoveInputs::Beside { moves } | MoveInputs::Crossed { moves } => moves,
     };
-    sane(&[header.facts, moves.max(1)])?;
+    check_sizes(&[header.facts, moves.max(1)])?;
     let mut encoder = Encoder::facts(header.facts);
     if header.mover_relative {
-        let facts = store.integers("encoder.mirror.facts")?.into_iter().map(Fact).collect();
-        let moves = store.integers("encoder.mirror.moves")?.into_iter().map(Move).collect();
-        encoder = encoder.relative(Mirror { facts, moves })?;
+        let facts = file.integers("encoder.mirror.facts")?.into_iter().map(Fact).collect();
+        let moves = file.integers("encoder.mirror.moves")?.into_iter().map(Move).collect();
+        encoder = encoder.mover_relative(Mirror { facts, moves })?;
     }
     if header.coded {
-        let inputs = store.integers("encoder.codes.inputs")?;
-        let values = store.floats("encoder.codes.values", inputs.len())?;
-        let base = match store.tensors.get("encoder.base") {
+        let inputs = file.integers("encoder.codes.inputs")?;
+        let values = file.floats("encoder.codes.values", inputs.len())?;
+        let base = match file.tensors.get("encoder.base") {
             Some(Tensor::F32(_, base)) => base.clone(),
             _ => return Err(Error::Malformed("tensor encoder.base".into())),
         };
         let code = |(i, v): (u32, f32)| (i != u32::MAX).then_some((i, v));
-        encoder = encoder.coded(Table { base, codes: inputs.into_iter().zip(values).map(code).collect() })?;
+        encoder =
+            encoder.with_codes(InputCodes { base, by_fact: inputs.into_iter().zip(values).map(code).collect() })?;
     }
-    encoder.with(header.actions)
+    encoder.with_moves(header.actions)
 }
 
-fn net(store: &Store) -> Result<Net, Error> {
-    match store.json("net")? {
+fn net(file: &TensorFile) -> Result<Net, Error> {
+    match file.json("net")? {
         NetHeader::Mlp { sizes, hidden, link } => {
-            sane(&sizes)?;
+            check_sizes(&sizes)?;
             let layer = |(k, w): (usize, &[usize])| {
                 Ok(Layer {
                     inputs: w[0],
                     outputs: w[1],
-                    weights: store.floats(&format!("layer{k}.weights"), w[0] * w[1])?,
-                    bias: store.floats(&format!("layer{k}.bias"), w[1])?,
+                    weights: file.floats(&format!("layer{k}.weights"), w[0] * w[1])?,
+                    bias: file.floats(&format!("layer{k}.bias"), w[1])?,
                 })
             };
             let layers: Vec<Layer> = sizes.windows(2).enumerate().map(layer).collect::<Result<_, Error>>()?;
             Ok(Net::Mlp(Mlp { layers, hidden, link }))
         }
         NetHeader::Cascade { inputs, outputs, units, link } => {
-            sane(&[outputs, 1 + inputs.min(LARGEST) + units.len()])?;
-            sane(&[inputs, 1])?;
-            let unit = |(k, &(act, depth)): (usize, &(Act, u32))| {
-                Ok(Unit { act, depth, weights: store.floats(&format!("unit{k}"), 1 + inputs + k)? })
+            check_sizes(&[outputs, 1 + inputs.min(LARGEST) + units.len()])?;
+            check_sizes(&[inputs, 1])?;
+            let unit = |(k, &(act, depth)): (usize, &(Activation, u32))| {
+                Ok(Unit { act, depth, weights: file.floats(&format!("unit{k}"), 1 + inputs + k)? })
             };
             let width = 1 + inputs + units.len();
-            let out = store.floats("outputs", outputs * width)?.chunks(width).map(<[f32]>::to_vec).collect();
+            let out = file.floats("outputs", outputs * width)?.chunks(width).map(<[f32]>::to_vec).collect();
             let units = units.iter().enumerate().map(unit).collect::<Result<_, Error>>()?;
             Ok(Net::Cascade(Cascade { inputs, units, out, link }))
         }

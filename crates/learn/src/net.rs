@@ -1,40 +1,41 @@
-//! Nets as they are stored: plain weights in `f32` over encoded inputs.
+//! Nets as they are stored: weights in `f32` over encoded inputs.
 //!
-//! [`Net::forward`] is the definition, slow and simple. Searches use [`crate::Folded`], which computes the same thing
-//! from facts in well under a microsecond.
+//! Two families: multilayer perceptrons, y = act(W·x + b) layer by layer, and cascades (Fahlman & Lebiere 1990), in
+//! which each hidden unit sees the inputs and earlier units. [`Net::forward`] defines the outputs, slow and simple;
+//! searches use [`crate::InferenceNet`], which computes the same from facts, to rounding. Learning is elsewhere.
 
-use crate::{Act, Error, Link, Row};
+use crate::{Activation, Error, Link, Row};
 
 /// A trained net.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Net {
-    /// Layers, each fully connected to the next; without hidden layers it is linear.
+    /// A multilayer perceptron; without hidden layers it is linear.
     Mlp(Mlp),
-    /// Units added one at a time, each seeing the inputs and earlier units.
+    /// A cascade-correlation net.
     Cascade(Cascade),
 }
 
-/// A net of layers.
+/// A multilayer perceptron: layers, each fully connected to the next.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mlp {
-    /// At least one; the last one gives the outputs.
+    /// The layers, at least one; the last one gives the outputs.
     pub layers: Vec<Layer>,
-    /// What hidden units do with their sums.
-    pub hidden: Act,
-    /// What the outputs do with theirs.
+    /// The activation of hidden units.
+    pub hidden: Activation,
+    /// The activation of the outputs.
     pub link: Link,
 }
 
 /// One fully connected layer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Layer {
-    /// How many values come in.
+    /// The number of inputs.
     pub inputs: usize,
-    /// How many values go out.
+    /// The number of outputs.
     pub outputs: usize,
-    /// `weights[i * outputs + o]` leads from input `i` to output `o`.
+    /// `weights[i * outputs + o]` is the weight from input `i` to output `o`.
     pub weights: Vec<f32>,
-    /// One per output.
+    /// The bias of each output.
     pub bias: Vec<f32>,
 }
 
@@ -45,20 +46,20 @@ pub struct Cascade {
     pub inputs: usize,
     /// The hidden units, in the order in which they were installed.
     pub units: Vec<Unit>,
-    /// For each output its weights: bias, inputs, units.
+    /// The weights of each output: bias, inputs, units.
     pub out: Vec<Vec<f32>>,
-    /// What the outputs do with their sums.
+    /// The activation of the outputs.
     pub link: Link,
 }
 
-/// A hidden unit, frozen when it was installed.
+/// A hidden unit of a cascade.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unit {
-    /// What it does with its sum.
-    pub act: Act,
-    /// 1 if it sees inputs only, otherwise more than any unit it sees.
+    /// Its activation.
+    pub act: Activation,
+    /// 1 if it sees inputs only, otherwise more than the depth of any unit that it sees.
     pub depth: u32,
-    /// Bias, inputs, earlier units; 0 for units that are not of lower depth.
+    /// Its weights: bias, inputs, earlier units; 0 for units that are not of lower depth.
     pub weights: Vec<f32>,
 }
 
@@ -87,7 +88,7 @@ impl Net {
         }
     }
 
-    /// How sums become outputs.
+    /// The activation of the outputs.
     pub fn link(&self) -> Link {
         match self {
             Net::Mlp(m) => m.link,
@@ -95,7 +96,7 @@ impl Net {
         }
     }
 
-    /// The outputs for one encoded row: the definition, not the fast way.
+    /// The outputs for one encoded row: slow, the definition.
     pub fn forward(&self, row: Row) -> Vec<f32> {
         match self {
             Net::Mlp(m) => m.forward(row),
@@ -103,7 +104,7 @@ impl Net {
         }
     }
 
-    /// Whether all parts fit together and all weights are finite.
+    /// An error unless all parts fit together and all weights are finite.
     pub fn check(&self) -> Result<(), Error> {
         match self {
             Net::Mlp(m) => m.check(),
@@ -120,7 +121,7 @@ impl Mlp {
             first.column(i).iter().zip(&mut z).for_each(|(w, z)| *z += x * w);
         }
         for layer in &self.layers[1..] {
-            let y: Vec<f32> = z.iter().map(|&v| self.hidden.one(v)).collect();
+            let y: Vec<f32> = z.iter().map(|&v| self.hidden.apply(v)).collect();
             z.clone_from(&layer.bias);
             for (i, y) in y.iter().enumerate() {
                 layer.column(i).iter().zip(&mut z).for_each(|(w, z)| *z += y * w);
@@ -148,7 +149,7 @@ impl Mlp {
 }
 
 impl Layer {
-    /// The weights that leave input `i`.
+    /// The weights from input `i` to each output.
     #[inline]
     pub fn column(&self, i: usize) -> &[f32] {
         &self.weights[i * self.outputs..(i + 1) * self.outputs]
@@ -164,7 +165,7 @@ impl Cascade {
             seen.chain(before).fold(weights[0], |sum, term| sum + term)
         };
         for unit in &self.units {
-            y.push(unit.act.one(sum(&unit.weights, &y)));
+            y.push(unit.act.apply(sum(&unit.weights, &y)));
         }
         let mut out: Vec<f32> = self.out.iter().map(|w| sum(w, &y)).collect();
         self.link.apply(&mut out);

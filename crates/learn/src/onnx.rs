@@ -1,20 +1,21 @@
-//! ONNX export, so that a model runs wherever ONNX does.
+//! ONNX export (operator set 17), so that a model runs wherever ONNX does.
 //!
-//! The input `facts` has one row per state and one column per fact, 1 where the fact holds (as the mover sees it, if the
-//! encoder is mover-relative), followed by one column per move if moves are inputs, or one column per pair of fact and
-//! move if they are crossed. The encoder is folded into the first layer. Outputs are named by the head, moves in the
-//! mover's view as well. The metadata says which game, rules, encoder, head and provenance; names of facts and moves are
-//! added if given.
+//! The input `facts` has one row per state and one column per fact, 1 where the fact holds (after the mirror, if the
+//! encoder is mover-relative and player 1 moves), followed by one column per move if moves are inputs, or one column
+//! per pair of fact and move if they are crossed. The encoder is folded into the first layer. Outputs are named by the
+//! head; moves are mirrored like facts. The metadata holds game, rules, encoder, head and provenance, and the names of
+//! facts and moves if given.
 //!
-//! Protocol buffers are written by hand: a message is a list of (field number, value), and this needs three kinds.
+//! Protocol buffers are written by hand: a message is a list of (field number, value), and three kinds of values
+//! suffice. Nothing is read here: an ONNX file cannot be turned into a model.
 
-use crate::fold::first_columns;
 use crate::head::Link;
-use crate::{Act, Head, Model, Net};
+use crate::inference::first_columns;
+use crate::{Activation, Head, Model, Net};
 
-/// Names for the columns and outputs, if wanted.
+/// The names of facts and moves for the metadata of an ONNX file; empty lists are left out.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct OnnxNames {
     /// The name of each fact.
     pub facts: Vec<String>,
     /// The name of each move.
@@ -22,8 +23,8 @@ pub struct Names {
 }
 
 impl Model {
-    /// The model as an ONNX file (operator set 17).
-    pub fn to_onnx(&self, names: &Names) -> Vec<u8> {
+    /// The model as an ONNX file.
+    pub fn to_onnx(&self, names: &OnnxNames) -> Vec<u8> {
         let mut graph = Graph::default();
         let (weights, bias, order) = first_columns(&self.net, &self.encoder);
         let columns = weights.len() / bias.len();
@@ -41,7 +42,7 @@ impl Model {
                 (graph.cascade(c, &order, z), c.out.len())
             }
         };
-        let names_of = |head: Head| match head {
+        let output_name = |head: Head| match head {
             Head::Value { .. } => "value",
             Head::WinDrawLoss => "win_draw_loss",
             Head::MoveScores { .. } => "move_scores",
@@ -53,7 +54,7 @@ impl Model {
             let (policy, value) = match self.net.link() {
                 Link::Each(act) => (graph.act(act, parts[0].clone()), graph.act(act, parts[1].clone())),
                 Link::Softmax => {
-                    // One distribution over moves and value: odd, but what the net says.
+                    // The net has one softmax over moves and value together.
                     out = graph.softmax(&out);
                     let parts = graph.split(&out, &[moves, 1]);
                     (parts[0].clone(), parts[1].clone())
@@ -73,7 +74,7 @@ impl Model {
                     graph.concat(&[&soft, &last])
                 }
             };
-            results.push((last, names_of(self.head), outputs));
+            results.push((last, output_name(self.head), outputs));
         }
         for (from, name, _) in &results {
             graph.node("Identity", &[from], &[name.to_string()], &[]);
@@ -102,7 +103,7 @@ impl Model {
         model.0
     }
 
-    fn metadata(&self, names: &Names) -> Vec<(String, String)> {
+    fn metadata(&self, names: &OnnxNames) -> Vec<(String, String)> {
         let p = &self.provenance;
         let mut all = vec![
             ("game".to_string(), self.game.clone()),
@@ -270,36 +271,36 @@ impl Graph {
         self.op("Add", &[&scaled, &b], &[])
     }
 
-    fn act(&mut self, act: Act, x: String) -> String {
+    fn act(&mut self, act: Activation, x: String) -> String {
         let gauss = |graph: &mut Graph| {
             let square = graph.op("Mul", &[&x, &x], &[]);
             let minus = graph.op("Neg", &[&square], &[]);
             graph.op("Exp", &[&minus], &[])
         };
         match act {
-            Act::Identity => x,
-            Act::Relu => self.op("Relu", &[&x], &[]),
-            Act::Logistic => self.op("Sigmoid", &[&x], &[]),
-            Act::Tanh => self.op("Tanh", &[&x], &[]),
-            Act::Gauss => gauss(self),
-            Act::GaussSym => {
+            Activation::Identity => x,
+            Activation::Relu => self.op("Relu", &[&x], &[]),
+            Activation::Logistic => self.op("Sigmoid", &[&x], &[]),
+            Activation::Tanh => self.op("Tanh", &[&x], &[]),
+            Activation::Gauss => gauss(self),
+            Activation::GaussSym => {
                 let y = gauss(self);
                 self.affine(&y, 2.0, -1.0)
             }
-            Act::SinSym => self.op("Sin", &[&x], &[]),
-            Act::Sin => {
+            Activation::SinSym => self.op("Sin", &[&x], &[]),
+            Activation::Sin => {
                 let y = self.op("Sin", &[&x], &[]);
                 self.affine(&y, 0.5, 0.5)
             }
-            Act::ElliotSym => self.op("Softsign", &[&x], &[]),
-            Act::Elliot => {
+            Activation::ElliotSym => self.op("Softsign", &[&x], &[]),
+            Activation::Elliot => {
                 let y = self.op("Softsign", &[&x], &[]);
                 self.affine(&y, 0.5, 0.5)
             }
         }
     }
 
-    /// Level by level, from the first layer's sums of all units (in this order) and outputs.
+    /// The units of a cascade level by level, from the first layer's sums of all units (in this order) and outputs.
     fn cascade(&mut self, net: &crate::Cascade, order: &[usize], z: String) -> String {
         // Runs of one depth and activation, as ranges of places.
         let key = |p: usize| (net.units[order[p]].depth, net.units[order[p]].act);
@@ -313,7 +314,7 @@ impl Graph {
         let sizes: Vec<usize> = runs.iter().map(|r| r.1 - r.0).chain([net.out.len()]).collect();
         let parts = self.split(&z, &sizes);
         let weight = |from: usize, weights: &[f32]| weights.get(1 + net.inputs + order[from]).copied().unwrap_or(0.0);
-        let mut seen: Option<(String, usize)> = None; // activations of all closed levels, and how many
+        let mut seen: Option<(String, usize)> = None; // activations of all levels below, and how many
         let mut level: Vec<String> = Vec::new();
         for (k, &(start, end)) in runs.iter().enumerate() {
             let mut z = parts[k].clone();

@@ -1,7 +1,9 @@
-//! What back-propagation must do, whatever the net.
+//! Back-propagation: gradients, fitting, and the same bits on any number of threads.
 
 use ludex_core::Rng;
-use ludex_learn::{Act, Data, Link, Loss, MlpConfig, MlpLearner, Optimiser, Rate, Row, Rprop, RpropKind, Split};
+use ludex_learn::{
+    Activation, Data, LearningRate, Link, Loss, MlpConfig, MlpLearner, Optimiser, Row, Rprop, RpropKind, Split,
+};
 
 fn examples(outputs: usize, positive: bool, masked: bool, rng: &mut Rng) -> Data {
     let mut data = Data::new(12, outputs);
@@ -20,17 +22,17 @@ fn examples(outputs: usize, positive: bool, masked: bool, rng: &mut Rng) -> Data
 fn gradients_equal_numeric_differences_for_every_loss_and_link() {
     let rng = &mut Rng::new(1);
     let links = [
-        (Link::Each(Act::Identity), Loss::Squared),
-        (Link::Each(Act::Logistic), Loss::Squared),
-        (Link::Each(Act::Tanh), Loss::Squared),
+        (Link::Each(Activation::Identity), Loss::Squared),
+        (Link::Each(Activation::Logistic), Loss::Squared),
+        (Link::Each(Activation::Tanh), Loss::Squared),
         (Link::Softmax, Loss::Squared),
-        (Link::SoftmaxAnd(Act::Tanh), Loss::Squared),
-        (Link::Each(Act::Logistic), Loss::CrossEntropy),
+        (Link::SoftmaxAnd(Activation::Tanh), Loss::Squared),
+        (Link::Each(Activation::Logistic), Loss::CrossEntropy),
         (Link::Softmax, Loss::CrossEntropy),
-        (Link::SoftmaxAnd(Act::Tanh), Loss::CrossEntropy),
+        (Link::SoftmaxAnd(Activation::Tanh), Loss::CrossEntropy),
     ];
     for (link, loss) in links {
-        for act in [Act::Logistic, Act::Tanh, Act::Relu] {
+        for act in [Activation::Logistic, Activation::Tanh, Activation::Relu] {
             for masked in [false, true] {
                 let data = examples(4, loss == Loss::CrossEntropy, masked, rng);
                 let rows: Vec<u32> = (0..data.len() as u32).collect();
@@ -61,10 +63,13 @@ fn exclusive_or_is_learned() {
         data.push(row, &[t]).unwrap();
     }
     for (act, optimiser) in [
-        (Act::Tanh, Optimiser::Rprop(Rprop::default())),
-        (Act::Tanh, Optimiser::Rprop(Rprop { kind: RpropKind::IMinus, ..Rprop::default() })),
-        (Act::Logistic, Optimiser::Sgd { rate: Rate::Constant(0.5), momentum: 0.9, nesterov: false }),
-        (Act::Relu, Optimiser::Adam { rate: Rate::Constant(0.01), beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }),
+        (Activation::Tanh, Optimiser::Rprop(Rprop::default())),
+        (Activation::Tanh, Optimiser::Rprop(Rprop { kind: RpropKind::IMinus, ..Rprop::default() })),
+        (Activation::Logistic, Optimiser::Sgd { rate: LearningRate::Constant(0.5), momentum: 0.9, nesterov: false }),
+        (
+            Activation::Relu,
+            Optimiser::Adam { rate: LearningRate::Constant(0.01), beta1: 0.9, beta2: 0.999, epsilon: 1e-8 },
+        ),
     ] {
         let config = MlpConfig { hidden: vec![8], act, optimiser, batch: 0, l2: 0.0, ..MlpConfig::default() };
         let mut learner = MlpLearner::new(config, 2, 1, 5).unwrap();
@@ -99,7 +104,7 @@ fn unknown_targets_change_nothing() {
     let learn = |unknown: f32| {
         let mut data = Data::new(3, 2);
         data.push_masked(Row::ones(&[0, 2]), &[0.5, unknown], &[true, false]).unwrap();
-        let config = MlpConfig { link: Link::Each(Act::Logistic), ..MlpConfig::default() };
+        let config = MlpConfig { link: Link::Each(Activation::Logistic), ..MlpConfig::default() };
         let mut learner = MlpLearner::new(config, 3, 2, 1).unwrap();
         for _ in 0..10 {
             learner.epoch(&data, &[0]).unwrap();
@@ -114,7 +119,7 @@ fn bad_settings_are_refused() {
     let new = |config: MlpConfig| MlpLearner::new(config, 3, 1, 1).is_err();
     assert!(new(MlpConfig { hidden: vec![0], ..MlpConfig::default() }));
     assert!(new(MlpConfig { loss: Loss::CrossEntropy, ..MlpConfig::default() }));
-    assert!(new(MlpConfig { link: Link::SoftmaxAnd(Act::Tanh), ..MlpConfig::default() }));
-    assert!(new(MlpConfig { optimiser: Optimiser::sgd(Rate::Constant(f64::NAN)), ..MlpConfig::default() }));
+    assert!(new(MlpConfig { link: Link::SoftmaxAnd(Activation::Tanh), ..MlpConfig::default() }));
+    assert!(new(MlpConfig { optimiser: Optimiser::sgd(LearningRate::Constant(f64::NAN)), ..MlpConfig::default() }));
     assert!(new(MlpConfig { l2: -1.0, ..MlpConfig::default() }));
 }

@@ -1,10 +1,10 @@
-//! An MLP that was saved goes on as if nothing had happened.
+//! An MLP that is saved and resumed continues to the same bits.
 
 use ludex_core::Rng;
-use ludex_learn::{Act, Data, Link, MlpConfig, MlpLearner, Optimiser, Rate, Rprop};
+use ludex_learn::{Activation, Data, LearningRate, Link, MlpConfig, MlpLearner, Optimiser, Rprop};
 
 #[test]
-fn a_learner_saved_and_resumed_goes_on_to_the_same_bits() {
+fn a_learner_saved_and_resumed_continues_to_the_same_bits() {
     let mut data = Data::new(8, 3);
     let mut rng = Rng::new(3);
     for _ in 0..300 {
@@ -14,11 +14,17 @@ fn a_learner_saved_and_resumed_goes_on_to_the_same_bits() {
         data.push(&active, &target).unwrap();
     }
     let rows: Vec<u32> = (0..300).collect();
-    let sgd = Optimiser::Sgd { rate: Rate::Constant(0.1), momentum: 0.5, nesterov: true };
+    let sgd = Optimiser::Sgd { rate: LearningRate::Constant(0.1), momentum: 0.5, nesterov: true };
     for optimiser in [Optimiser::Rprop(Rprop::default()), Optimiser::adam(), sgd] {
-        let link = Link::Each(Act::Logistic);
-        let config =
-            MlpConfig { hidden: vec![5], act: Act::Logistic, link, optimiser, batch: 64, ..MlpConfig::default() };
+        let link = Link::Each(Activation::Logistic);
+        let config = MlpConfig {
+            hidden: vec![5],
+            act: Activation::Logistic,
+            link,
+            optimiser,
+            batch: 64,
+            ..MlpConfig::default()
+        };
         let mut whole = MlpLearner::new(config, 8, 3, 9).unwrap();
         for _ in 0..4 {
             whole.epoch(&data, &rows).unwrap();

@@ -6,10 +6,12 @@ mod peers;
 
 use common::{cascade, facts, mirror, mlp};
 use ludex_core::{Fact, Game, Player, Rng, toy::Nim};
-use ludex_learn::{Act, Actions, Encoder, Error, Folded, Head, Link, Model, Names, Net, Provenance, Table};
+use ludex_learn::{
+    Activation, Encoder, Error, Head, InferenceNet, InputCodes, Link, Model, MoveInputs, Net, OnnxNames, Provenance,
+};
 use proptest::prelude::*;
 
-const ACTS: [Act; 10] = Act::ALL;
+const ACTS: [Activation; 10] = Activation::ALL;
 
 fn model(net: Net, encoder: Encoder, head: Head) -> Model {
     let provenance = Provenance {
@@ -27,31 +29,39 @@ fn model(net: Net, encoder: Encoder, head: Head) -> Model {
 fn models(seed: u64) -> Vec<Model> {
     let rng = &mut Rng::new(seed);
     let plain = || Encoder::facts(60);
-    let seen = |moves| Encoder::facts(60).relative(mirror(60, moves)).unwrap();
-    let table = Table {
+    let seen = |moves| Encoder::facts(60).mover_relative(mirror(60, moves)).unwrap();
+    let codes = InputCodes {
         base: (0..20).map(|i| (i % 3) as f32 * 0.5).collect(),
-        codes: (0..60).map(|f| (f % 7 != 0).then_some((f % 20, 0.25 * (1 + f % 3) as f32))).collect(),
+        by_fact: (0..60).map(|f| (f % 7 != 0).then_some((f % 20, 0.25 * (1 + f % 3) as f32))).collect(),
     };
-    let beside = plain().with(Actions::Beside { moves: 9 }).unwrap();
+    let beside = plain().with_moves(MoveInputs::Beside { moves: 9 }).unwrap();
     let value = Head::Value { outputs: 1 };
     vec![
-        model(mlp(&[60, 100, 3], Act::Logistic, Link::Each(Act::Logistic), rng), plain(), Head::WinDrawLoss),
-        model(mlp(&[60, 20, 3], Act::Relu, Link::Softmax, rng), seen(4), Head::WinDrawLoss),
         model(
-            mlp(&[20, 20, 9], Act::Tanh, Link::Each(Act::Tanh), rng),
-            plain().coded(table).unwrap(),
+            mlp(&[60, 100, 3], Activation::Logistic, Link::Each(Activation::Logistic), rng),
+            plain(),
+            Head::WinDrawLoss,
+        ),
+        model(mlp(&[60, 20, 3], Activation::Relu, Link::Softmax, rng), seen(4), Head::WinDrawLoss),
+        model(
+            mlp(&[20, 20, 9], Activation::Tanh, Link::Each(Activation::Tanh), rng),
+            plain().with_codes(codes).unwrap(),
             Head::MoveScores { moves: 9 },
         ),
-        model(mlp(&[60, 20, 10], Act::Relu, Link::SoftmaxAnd(Act::Tanh), rng), seen(9), Head::PolicyValue { moves: 9 }),
         model(
-            mlp(&[69, 40, 20, 40, 1], Act::Relu, Link::Each(Act::Identity), rng),
+            mlp(&[60, 20, 10], Activation::Relu, Link::SoftmaxAnd(Activation::Tanh), rng),
+            seen(9),
+            Head::PolicyValue { moves: 9 },
+        ),
+        model(
+            mlp(&[69, 40, 20, 40, 1], Activation::Relu, Link::Each(Activation::Identity), rng),
             beside,
             Head::MoveScores { moves: 9 },
         ),
         model(cascade(60, 50, 1, &ACTS[1..], 0, rng), plain(), value),
         model(cascade(60, 24, 3, &ACTS, 3, rng), seen(4), Head::WinDrawLoss),
         model(cascade(60, 0, 1, &ACTS, 0, rng), plain(), value),
-        model(mlp(&[60, 1], Act::Identity, Link::Each(Act::Identity), rng), seen(4), value),
+        model(mlp(&[60, 1], Activation::Identity, Link::Each(Activation::Identity), rng), seen(4), value),
     ]
 }
 
@@ -65,8 +75,9 @@ proptest! {
             prop_assert_eq!(&loaded, &model);
             prop_assert_eq!(loaded.to_bytes(), bytes);
             let state = facts(60, 0.3, &mut Rng::new(seed));
-            let bits = |m: &Model| m.fold().unwrap().plain(&state, Player(1)).iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-            prop_assert!(model.encoder.actions() != Actions::None || bits(&loaded) == bits(&model));
+            let outputs = |m: &Model| m.inference_net().unwrap().plain(&state, Player(1));
+            let bits = |m: &Model| outputs(m).into_iter().map(f32::to_bits).collect::<Vec<_>>();
+            prop_assert!(model.encoder.move_inputs() != MoveInputs::None || bits(&loaded) == bits(&model));
         }
     }
 }
@@ -140,8 +151,8 @@ fn a_well_made_file_that_makes_no_sense_is_refused() {
 #[test]
 fn a_model_of_another_game_is_refused() {
     let (nim, other) = (Nim::new(15), Nim::new(16));
-    let net = mlp(&[nim.info().facts as usize, 4, 1], Act::Tanh, Link::Each(Act::Tanh), &mut Rng::new(1));
-    let encoder = Encoder::facts(nim.info().facts as usize).relative(nim.info().mirror.clone().unwrap()).unwrap();
+    let net = mlp(&[nim.info().facts as usize, 4, 1], Activation::Tanh, Link::Each(Activation::Tanh), &mut Rng::new(1));
+    let encoder = Encoder::facts(nim.info().facts as usize).mover_relative(nim.info().mirror.clone().unwrap()).unwrap();
     let mut model = model(net, encoder, Head::Value { outputs: 1 });
     (model.game, model.rules_hash) = (nim.info().name.clone(), nim.info().rules_hash);
     let bytes = model.to_bytes();
@@ -177,9 +188,9 @@ fn onnx_files_pass_the_checker_and_give_our_outputs() {
     let rng = &mut Rng::new(8);
     for (k, model) in models(2).iter().enumerate() {
         let path = folder.join(format!("{k}.onnx"));
-        let names = Names { facts: (0..60).map(|f| format!("(fact {f})")).collect(), moves: vec![] };
+        let names = OnnxNames { facts: (0..60).map(|f| format!("(fact {f})")).collect(), moves: vec![] };
         std::fs::write(&path, model.to_onnx(&names)).unwrap();
-        let beside = model.encoder.actions() != Actions::None;
+        let beside = model.encoder.move_inputs() != MoveInputs::None;
         let states: Vec<Vec<Fact>> = (0..64).map(|_| facts(60, 0.05 + 0.9 * rng.unit(), rng)).collect();
         let columns: Vec<Vec<u32>> = states
             .iter()
@@ -192,10 +203,10 @@ fn onnx_files_pass_the_checker_and_give_our_outputs() {
         let input = serde_json::to_string(&columns).unwrap();
         let answer: serde_json::Value =
             serde_json::from_str(&peers::run(&python, "check_onnx.py", &[path.to_str().unwrap()], &input)).unwrap();
-        let folded = model.fold().unwrap();
+        let inference = model.inference_net().unwrap();
         let mut worst = 0f64;
         for (i, state) in states.iter().enumerate() {
-            let ours = ours(&folded, state, beside.then_some(i as u32 % 9));
+            let ours = ours(&inference, state, beside.then_some(i as u32 % 9));
             let theirs: Vec<f64> = answer["names"]
                 .as_array()
                 .unwrap()
@@ -216,9 +227,9 @@ fn onnx_files_pass_the_checker_and_give_our_outputs() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-fn ours(folded: &Folded, state: &[Fact], action: Option<u32>) -> Vec<f32> {
-    let Some(m) = action else { return folded.plain(state, Player(0)) };
+fn ours(inference: &InferenceNet, state: &[Fact], action: Option<u32>) -> Vec<f32> {
+    let Some(m) = action else { return inference.plain(state, Player(0)) };
     let mut score = [0.0];
-    folded.score_moves(state, Player(0), &[ludex_core::Move(m)], &mut folded.scratch(), &mut score);
+    inference.score_moves(state, Player(0), &[ludex_core::Move(m)], &mut inference.scratch(), &mut score);
     score.to_vec()
 }

@@ -1,10 +1,10 @@
-//! OS-ELM is least squares, however the examples come.
+//! OS-ELM equals batch least squares for any chunks of examples.
 
 #[path = "common/peers.rs"]
 mod peers;
 
 use ludex_core::Rng;
-use ludex_learn::{Chosen, Data, HiddenSearch, OsElm, OsElmConfig, choose_hidden};
+use ludex_learn::{Data, HiddenSizeChoice, HiddenSizeSearch, OsElm, OsElmConfig, choose_hidden_size};
 use serde_json::json;
 
 fn examples(n: usize) -> Data {
@@ -18,7 +18,7 @@ fn examples(n: usize) -> Data {
     data
 }
 
-fn machine(ridge: f64) -> OsElm {
+fn untrained(ridge: f64) -> OsElm {
     OsElm::new(OsElmConfig { hidden: 40, ridge, ..OsElmConfig::default() }, 42, 2, 7).unwrap()
 }
 
@@ -31,10 +31,10 @@ fn chunks_of_any_size_equal_one_batch() {
     let data = examples(1000);
     let rows: Vec<u32> = (0..1000).collect();
     for ridge in [1e-4, 0.0] {
-        let mut batch = machine(ridge);
+        let mut batch = untrained(ridge);
         batch.learn(&data, &rows).unwrap();
         for size in [250, 64, 41] {
-            let mut chunked = machine(ridge);
+            let mut chunked = untrained(ridge);
             rows.chunks(size).for_each(|chunk| chunked.learn(&data, chunk).unwrap());
             let worst = gap(chunked.weights(), batch.weights());
             assert!(worst < 1e-8, "chunks of {size}, ridge {ridge}: {worst}");
@@ -47,7 +47,7 @@ fn it_matches_a_pseudo_inverse() {
     let data = examples(600);
     let rows: Vec<u32> = (0..600).collect();
     for ridge in [1e-4, 0.0] {
-        let mut elm = machine(ridge);
+        let mut elm = untrained(ridge);
         rows.chunks(100).for_each(|chunk| elm.learn(&data, chunk).unwrap());
         let h: Vec<Vec<f64>> = (0..600).map(|i| elm.activations(data.row(i))).collect();
         let t: Vec<&[f32]> = (0..600).map(|i| data.targets(i)).collect();
@@ -58,12 +58,12 @@ fn it_matches_a_pseudo_inverse() {
     }
 }
 
-/// The recursion of the paper (eqs. 2 and 3), for one output: P by Gauss-Jordan for the first chunk, then one example at a
-/// time, P <- P - P·h·h'·P / (1 + h'·P·h), w <- w + P·h·(t - h'·w).
+/// The recursion of the paper (eqs. 2 and 3), for one output: P by Gauss-Jordan for the first chunk, then one example
+/// at a time, P <- P - P·h·h'·P / (1 + h'·P·h), w <- w + P·h·(t - h'·w).
 #[test]
 fn it_equals_the_recursion_of_the_paper() {
     let data = examples(400);
-    let mut elm = machine(1e-4);
+    let mut elm = untrained(1e-4);
     elm.learn(&data, &(0..400).collect::<Vec<_>>()).unwrap();
     let m = 40;
     let mut p: Vec<Vec<f64>> = (0..m).map(|i| (0..m).map(|j| if i == j { 1e4 } else { 0.0 }).collect()).collect();
@@ -88,7 +88,7 @@ fn it_equals_the_recursion_of_the_paper() {
 }
 
 #[test]
-fn forgetting_follows_a_change_of_the_world() {
+fn forgetting_follows_a_change_of_the_targets() {
     let mut data = Data::new(3, 1);
     for k in 0..200 {
         let sign = if k < 100 { 1.0 } else { -1.0 };
@@ -106,15 +106,15 @@ fn forgetting_follows_a_change_of_the_world() {
 fn cross_validation_finds_a_size_that_generalises() {
     let data = examples(700);
     let rows: Vec<u32> = (0..500).collect();
-    let search = HiddenSearch { first: 5, step: 10, most: 200, draws: 2, folds: 5, patience: 3 };
-    let find = || choose_hidden(OsElmConfig::default(), &search, &data, &rows, 3).unwrap();
-    let Chosen { machine: elm, hidden, seed, tried } = find();
+    let search = HiddenSizeSearch { first: 5, step: 10, most: 200, draws: 2, folds: 5, patience: 3 };
+    let find = || choose_hidden_size(OsElmConfig::default(), &search, &data, &rows, 3).unwrap();
+    let HiddenSizeChoice { elm, hidden, seed, tried } = find();
     let least = tried.iter().map(|(_, e)| e.validation.unwrap()).fold(f64::INFINITY, f64::min);
     let first = tried[0].1.validation.unwrap();
     assert!(tried.len() > 3 && least < 0.8 * first, "{tried:?}");
     let test = elm.mse(&data, &(500..700).collect::<Vec<_>>());
     assert!((0.5 * least..2.0 * least).contains(&test), "validation {least}, test {test}");
-    assert_eq!(find().machine, elm);
+    assert_eq!(find().elm, elm);
     let mut again =
         OsElm::new(OsElmConfig { hidden, ..OsElmConfig::default() }, data.inputs(), data.outputs(), seed).unwrap();
     again.learn(&data, &rows).unwrap();

@@ -5,8 +5,8 @@ mod peers;
 
 use ludex_core::Rng;
 use ludex_learn::{
-    Act, Data, LinearSgd, LinearSgdConfig, Link, Loss, MlpConfig, MlpLearner, Optimiser, PassiveAggressive,
-    PassiveAggressiveConfig, Rate, Regressor, Row,
+    Activation, Data, LearningRate, LinearSgd, LinearSgdConfig, Link, Loss, MlpConfig, MlpLearner, Optimiser,
+    PassiveAggressive, PassiveAggressiveConfig, Regressor, Row,
 };
 use serde_json::{Value, json};
 
@@ -91,10 +91,10 @@ fn online_mlp_with_adam_follows() {
 
 #[test]
 fn mlp_with_nesterov_momentum_follows() {
-    let rate = Rate::Constant(0.01);
+    let rate = LearningRate::Constant(0.01);
     let config = MlpConfig {
         hidden: vec![30],
-        act: Act::Tanh,
+        act: Activation::Tanh,
         optimiser: Optimiser::Sgd { rate, momentum: 0.9, nesterov: true },
         batch: 4,
         shuffle: false,
@@ -108,7 +108,7 @@ fn mlp_with_nesterov_momentum_follows() {
 fn classifier_with_cross_entropy_follows() {
     let config = MlpConfig {
         hidden: vec![20, 10],
-        act: Act::Logistic,
+        act: Activation::Logistic,
         link: Link::Softmax,
         loss: Loss::CrossEntropy,
         batch: 4,

@@ -1,10 +1,11 @@
-//! Generated boards: 8x8 cells of three states, one-hot, with a target that needs lines and pairs.
+//! Generated boards: 8x8 cells of three states, one-hot, with a target that depends on lines and pairs of cells.
 //!
-//! A cell is empty, mine or theirs with equal chance. A board's value is a sum over the 18 rows, columns and diagonals in
-//! random order, the k-th with weight 0.85^k and a sign of its own, of a function of the line's balance b (mine minus
-//! theirs): tension, tanh(|b| - 2.5), for one half of the lines, and a threshold, tanh(2·(b - 2)), for the other; and over
-//! 24 random pairs of cells, ± 0.2 where both hold the same side. Of that the tanh, plus normal noise of 0.2, cut to
-//! [-1, 1]. Everything follows from the seed; the function does not depend on the number of examples.
+//! A cell is empty, own or the opponent's with equal chance. The value of a board is
+//!   tanh(0.6·(Σ_k w_k·f_k(b_k) + Σ_p v_p·s_p)) + 0.2·noise,  clipped to [-1, 1],
+//! with standard normal noise. k runs over the 18 rows, columns and long diagonals in random order: b_k is the number
+//! of own cells minus the opponent's, w_k = ± 0.85^k, and f_k(b) is tanh(|b| - 2.5) for even k and tanh(2·(b - 2)) for
+//! odd k. p runs over 24 random pairs of cells: s_p is 1 if both are own, -1 if both are the opponent's, else 0, and
+//! v_p = ± 0.2. Everything follows from the seed; weights and pairs do not depend on the number of examples.
 
 use crate::Data;
 use ludex_core::Rng;
@@ -12,7 +13,7 @@ use ludex_core::Rng;
 /// The number of inputs: three states for each cell.
 pub const INPUTS: usize = 192;
 
-/// So many boards of this seed.
+/// This many boards with their values, by this seed.
 pub fn boards(examples: usize, seed: u64) -> Data {
     let mut rng = Rng::stream(seed, 0);
     let mut lines: Vec<Vec<usize>> = (0..8)

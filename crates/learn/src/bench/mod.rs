@@ -1,28 +1,30 @@
-//! The benchmark of the nets: what `ludex bench` and the example `bench_nets` print.
+//! Benchmarks of nets and learners: what `ludex bench` and the example `bench_nets` print.
 //!
-//! Times are CPU time of this thread (latency) or this process (learning), medians of repeated runs, so that a busy
-//! machine disturbs them little. Nets have random weights: their speed does not depend on what they know.
+//! Latencies are medians of CPU time of the thread, learning is CPU time of the process, so that a busy machine
+//! disturbs them little. Nets have random weights: speed does not depend on the weights. Playing strength is not
+//! measured here.
 
 pub mod boards;
 
 use crate::{
-    Act, Cascade, CascadeConfig, CascadeLearner, Data, Encoder, Folded, Head, Layer, LinearSgd, LinearSgdConfig, Link,
-    Mlp, MlpConfig, MlpLearner, Net, PassiveAggressive, PassiveAggressiveConfig, Regressor, Row, Split, Step, Unit,
+    Activation, Cascade, CascadeConfig, CascadeLearner, CascadeStep, Data, Encoder, Head, InferenceNet, Layer,
+    LinearSgd, LinearSgdConfig, Link, Mlp, MlpConfig, MlpLearner, Net, PassiveAggressive, PassiveAggressiveConfig,
+    Regressor, Row, Split, Unit,
 };
 use cpu_time::{ProcessTime, ThreadTime};
 use ludex_core::{Fact, Player, Rng};
 use std::hint::black_box;
 
-/// One figure.
+/// One measured number.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
     /// What was measured.
     pub name: String,
-    /// How much.
+    /// The number.
     pub value: f64,
-    /// Of what.
+    /// Its unit.
     pub unit: &'static str,
-    /// The most it may be, if something was promised.
+    /// The largest value allowed, if there is a limit.
     pub most: Option<f64>,
 }
 
@@ -50,11 +52,11 @@ pub fn mlp_85_100_3() -> Net {
         bias: weights(outputs, 0.1, rng),
     };
     let layers = [(85, 100), (100, 3)].map(layer).to_vec();
-    Net::Mlp(Mlp { layers, hidden: Act::Logistic, link: Link::Each(Act::Logistic) })
+    Net::Mlp(Mlp { layers, hidden: Activation::Logistic, link: Link::Each(Activation::Logistic) })
 }
 
-/// A cascade of 192 inputs and 50 units of these activations in turn; `flat` connects units to inputs only.
-pub fn cascade_192_50(acts: &[Act], flat: bool) -> Net {
+/// A cascade of 192 inputs and 50 units that take these activations in turn; if `flat`, units see inputs only.
+pub fn cascade_192_50(acts: &[Activation], flat: bool) -> Net {
     let rng = &mut Rng::new(2);
     let units = (0..50).map(|k| {
         let mut weights = weights(193 + k, 0.08, rng);
@@ -64,14 +66,14 @@ pub fn cascade_192_50(acts: &[Act], flat: bool) -> Net {
         Unit { act: acts[k % acts.len()], depth: if flat { 1 } else { 1 + k as u32 }, weights }
     });
     let units = units.collect();
-    Net::Cascade(Cascade { inputs: 192, units, out: vec![weights(243, 0.1, rng)], link: Link::Each(Act::Tanh) })
+    Net::Cascade(Cascade { inputs: 192, units, out: vec![weights(243, 0.1, rng)], link: Link::Each(Activation::Tanh) })
 }
 
 fn weights(n: usize, scale: f64, rng: &mut Rng) -> Vec<f32> {
     (0..n).map(|_| (scale * rng.normal()) as f32).collect()
 }
 
-/// Boards of 8x8 cells, one fact of three in each.
+/// Random boards of 8x8 cells, one of three facts for each cell.
 fn states(n: usize, rng: &mut Rng) -> Vec<Vec<Fact>> {
     (0..n).map(|_| (0..64).map(|cell| Fact(3 * cell + rng.below(3))).collect()).collect()
 }
@@ -87,8 +89,8 @@ fn dots(n: usize, rng: &mut Rng) -> Vec<Vec<Fact>> {
     (0..n).map(|_| draw()).collect()
 }
 
-/// The median CPU nanoseconds of one of `per` things that `work` does, over 401 rounds after some to warm up. Rounds
-/// should be short, so that few of them are interrupted.
+/// The CPU nanoseconds of one of the `per` items that a call of `work` handles: the median of 401 calls after 100 to
+/// warm up. Calls should be short, so that few of them are interrupted.
 fn nanoseconds(per: usize, mut work: impl FnMut()) -> f64 {
     let mut round = || {
         let start = ThreadTime::now();
@@ -103,78 +105,95 @@ fn nanoseconds(per: usize, mut work: impl FnMut()) -> f64 {
     times[200]
 }
 
-/// A net and states to ask it about: what the latencies are measured on.
+/// A net and states: what latencies are measured on.
 pub struct Probe {
-    folded: Folded,
+    net: InferenceNet,
     states: Vec<Vec<Fact>>,
 }
 
 impl Probe {
-    /// The MLP on states of whole games.
+    /// The MLP 85-100-3 on states of random games of Dots and Boxes.
     pub fn mlp() -> Self {
-        let folded = Folded::new(&mlp_85_100_3(), &Encoder::facts(85), Head::WinDrawLoss).expect("fits");
-        Probe { folded, states: dots(256, &mut Rng::new(3)) }
+        let net = InferenceNet::new(&mlp_85_100_3(), &Encoder::facts(85), Head::WinDrawLoss).expect("fits");
+        Probe { net, states: dots(256, &mut Rng::new(3)) }
     }
 
-    /// A cascade on boards.
-    pub fn cascade(acts: &[Act], flat: bool) -> Self {
+    /// The cascade 192+50 on random boards.
+    pub fn cascade(acts: &[Activation], flat: bool) -> Self {
         let net = cascade_192_50(acts, flat);
-        let folded = Folded::new(&net, &Encoder::facts(192), Head::Value { outputs: 1 }).expect("fits");
-        Probe { folded, states: states(256, &mut Rng::new(4)) }
+        let net = InferenceNet::new(&net, &Encoder::facts(192), Head::Value { outputs: 1 }).expect("fits");
+        Probe { net, states: states(256, &mut Rng::new(4)) }
     }
 
-    /// So many states, one at a time.
+    /// Evaluates `n` states one at a time.
     pub fn alone(&self, n: usize) {
-        let (mut scratch, mut out) = (self.folded.scratch(), vec![0.0; self.folded.outputs()]);
+        let (mut scratch, mut out) = (self.net.scratch(), vec![0.0; self.net.outputs()]);
         for state in self.states.iter().cycle().take(n) {
-            self.folded.forward(black_box(state), Player(0), &mut scratch, &mut out);
+            self.net.forward(black_box(state), Player(0), &mut scratch, &mut out);
             black_box(&out);
         }
     }
 
-    /// So many states, 64 at a time from their facts.
+    /// Evaluates `n` states in batches of 64, each from its facts.
     pub fn batch(&self, n: usize) {
-        let (mut batch, mut out) = (self.folded.batch(), vec![0.0; 64 * self.folded.outputs()]);
+        let (mut batch, mut out) = (self.net.batch(), vec![0.0; 64 * self.net.outputs()]);
         for states in self.states.chunks(64).cycle().take(n / 64) {
-            states.iter().for_each(|s| self.folded.push(&mut batch, black_box(s), Player(0)));
-            self.folded.run(&mut batch, &mut out);
+            states.iter().for_each(|s| self.net.push(&mut batch, black_box(s), Player(0)));
+            self.net.run(&mut batch, &mut out);
             black_box(&out);
         }
     }
 
-    /// So many states, 64 at a time as children of one: each turns two facts on and two off.
+    /// Evaluates `n` states in batches of 64 children of one state, each by two facts turned on and two off.
     pub fn children(&self, n: usize) {
-        let (mut batch, mut line) = (self.folded.batch(), self.folded.line());
-        let mut out = vec![0.0; 64 * self.folded.outputs()];
+        let (mut batch, mut accumulator) = (self.net.batch(), self.net.accumulator());
+        let mut out = vec![0.0; 64 * self.net.outputs()];
         for node in self.states.iter().cycle().take(n / 64) {
-            self.folded.start(&mut line, node);
+            self.net.refresh(&mut accumulator, node);
             for k in 0..64 {
                 // How many facts change matters here, not which.
                 let (on, off) = ([Fact(k), Fact(k + 2)], [Fact(k + 1), Fact(k + 3)]);
-                self.folded.push_child(&mut batch, &line, black_box(&on), black_box(&off), Player(0));
+                self.net.push_child(&mut batch, &accumulator, black_box(&on), black_box(&off), Player(0));
             }
-            self.folded.run(&mut batch, &mut out);
+            self.net.run(&mut batch, &mut out);
             black_box(&out);
+        }
+    }
+    /// Evaluates `n` states, each after a move that turns two facts on and two off and is then taken back.
+    pub fn down_and_up(&self, n: usize) {
+        let (mut stack, mut scratch) = (self.net.accumulator_stack(), self.net.scratch());
+        let mut out = vec![0.0; self.net.outputs()];
+        stack.refresh(&self.net, &self.states[0]);
+        for k in (0..64).cycle().take(n) {
+            // How many facts change matters here, not which.
+            let (on, off) = ([Fact(k), Fact(k + 2)], [Fact(k + 1), Fact(k + 3)]);
+            stack.push(&self.net, black_box(&on), black_box(&off));
+            stack.evaluate(&self.net, Player(0), &mut scratch, &mut out);
+            black_box(&out);
+            stack.pop();
         }
     }
 }
 
-/// CPU time per state of the two nets of the issue.
+/// CPU time per state of an MLP and of cascades, by every way to evaluate.
 pub fn inference() -> Vec<Figure> {
     let mlp = Probe::mlp();
-    let tanh = Probe::cascade(&[Act::Tanh], false);
-    let pool = [Act::Tanh, Act::Logistic, Act::GaussSym, Act::SinSym, Act::ElliotSym];
+    let tanh = Probe::cascade(&[Activation::Tanh], false);
+    let pool =
+        [Activation::Tanh, Activation::Logistic, Activation::GaussSym, Activation::SinSym, Activation::ElliotSym];
     let mixed = Probe::cascade(&pool, false);
-    let flat = Probe::cascade(&[Act::Tanh], true);
+    let flat = Probe::cascade(&[Activation::Tanh], true);
     let n = 640;
     let figure = |name: &str, most: Option<f64>, work: &dyn Fn()| Figure::new(name, nanoseconds(n, work), "ns", most);
     vec![
         figure("MLP 85-100-3, alone", Some(250.0), &|| mlp.alone(n)),
         figure("MLP 85-100-3, batch of 64", None, &|| mlp.batch(n)),
         figure("MLP 85-100-3, 64 children", None, &|| mlp.children(n)),
+        figure("MLP 85-100-3, a move down and up", None, &|| mlp.down_and_up(n)),
         figure("cascade 192+50 tanh, alone", Some(1600.0), &|| tanh.alone(n)),
         figure("cascade 192+50 tanh, batch of 64", Some(300.0), &|| tanh.batch(n)),
         figure("cascade 192+50 tanh, 64 children", Some(300.0), &|| tanh.children(n)),
+        figure("cascade 192+50 tanh, a move down and up", None, &|| tanh.down_and_up(n)),
         figure("cascade 192+50 mixed, alone", Some(1600.0), &|| mixed.alone(n)),
         figure("cascade 192+50 mixed, batch of 64", Some(300.0), &|| mixed.batch(n)),
         figure("cascade 192+50 mixed, 64 children", Some(300.0), &|| mixed.children(n)),
@@ -217,17 +236,18 @@ pub fn updates() -> Vec<Figure> {
     figures
 }
 
-/// The data of the race against FANN: so many boards to learn from (a tenth of them to validate by), and 5,000 to test.
-pub fn race_data(examples: usize, seed: u64) -> (Data, Split) {
+/// The data of the comparison with FANN: this many boards to learn from (the last tenth of them for validation), and
+/// 5,000 to test on.
+pub fn comparison_data(examples: usize, seed: u64) -> (Data, Split) {
     let (n, tenth) = (examples as u32, examples as u32 / 10);
     let split =
         Split { train: (0..n - tenth).collect(), validation: (n - tenth..n).collect(), test: (n..n + 5000).collect() };
     (boards::boards(examples + 5000, seed), split)
 }
 
-/// Grows a cascade on boards: CPU seconds of the whole process and the test error, and the steps.
-pub fn learning(examples: usize, units: usize, seed: u64) -> (Vec<Figure>, Vec<Step>) {
-    let (data, split) = race_data(examples, seed);
+/// Grows a cascade on boards: CPU seconds of the whole process and the test error, and all steps.
+pub fn learning(examples: usize, units: usize, seed: u64) -> (Vec<Figure>, Vec<CascadeStep>) {
+    let (data, split) = comparison_data(examples, seed);
     let start = ProcessTime::now();
     let config = CascadeConfig { units, ..CascadeConfig::default() };
     let mut learner = CascadeLearner::new(config, &data, &split, 1).expect("good settings");
@@ -242,7 +262,7 @@ pub fn learning(examples: usize, units: usize, seed: u64) -> (Vec<Figure>, Vec<S
     (figures, learner.steps().to_vec())
 }
 
-/// The large run: random bits with a noisy non-linear target. Wall and CPU seconds, and megabytes held.
+/// Grows a cascade on random bits with a noisy non-linear target: wall and CPU seconds, memory, and errors.
 pub fn scaling(examples: usize, inputs: usize, units: usize) -> Vec<Figure> {
     let mut rng = Rng::new(6);
     let mut data = Data::new(inputs, 1);
@@ -254,7 +274,7 @@ pub fn scaling(examples: usize, inputs: usize, units: usize) -> Vec<Figure> {
     let split = Split::random(examples, 0.05, 0.05, &mut rng);
     let (wall, cpu) = (std::time::Instant::now(), ProcessTime::now());
     // No candidate stops early: each phase takes all its epochs.
-    let phase = crate::Phase { epochs: 150, patience: 150, gain: 0.0 };
+    let phase = crate::EarlyStopping { epochs: 150, patience: 150, gain: 0.0 };
     let config = CascadeConfig { units, phase, candidates: 8, ..CascadeConfig::default() };
     let mut learner = CascadeLearner::new(config, &data, &split, 1).expect("good settings");
     learner.run();
@@ -263,7 +283,7 @@ pub fn scaling(examples: usize, inputs: usize, units: usize) -> Vec<Figure> {
     vec![
         Figure::new(&format!("{name}, learning"), wall.elapsed().as_secs_f64(), "s", Some(900.0)),
         Figure::new(&format!("{name}, learning"), cpu.elapsed().as_secs_f64(), "CPU s", None),
-        Figure::new(&format!("{name}, held"), learner.bytes() as f64 / 1e6, "MB", None),
+        Figure::new(&format!("{name}, held"), learner.memory_bytes() as f64 / 1e6, "MB", None),
         Figure::new(&format!("{name}, train error without units"), first.train, "MSE", None),
         Figure::new(&format!("{name}, train error"), last.train, "MSE", None),
         Figure::new(&format!("{name}, test error"), last.test.expect("a test split"), "MSE", None),

@@ -1,29 +1,34 @@
-//! Regressors that learn from one example at a time, with scikit-learn's semantics and defaults.
+//! Regressors that learn from one example at a time, with scikit-learn's semantics and defaults: the prediction p of a
+//! row x moves towards the target y.
 //!
 //! * [`LinearSgd`]: squared loss, L2 penalty alpha, rate eta0 / t^power:
 //!   w <- (1 - eta·alpha)·w + eta·(y - p)·x,  b <- b + eta·(y - p).
-//!   The decay of all weights is one factor kept aside, so that an update costs the active inputs only.
+//!   The decay of all weights is one factor, stored apart, so that an update costs the active inputs only.
 //! * [`PassiveAggressive`] (Crammer et al. 2006, PA-I; scikit-learn's `SGDRegressor(loss="epsilon_insensitive",
 //!   penalty=None, learning_rate="pa1", eta0=C)`): loss = max(0, |y - p| - epsilon),
 //!   w <- w + sign(y - p)·min(C, loss / |x|²)·x, and the same step for b.
 //! * [`MlpLearner`] with one row at a time.
+//!
+//! Each has one output; [`crate::ActionValues`] builds values of moves from them.
 
 use super::mlp::MlpLearner;
-use crate::{Act, Layer, Link, Mlp, Net, Row};
+use crate::{Activation, Layer, Link, Mlp, Net, Row};
 use serde::{Deserialize, Serialize};
 
-/// Something that learns a number from one example at a time.
+/// Learns to predict one number, from one example at a time.
 pub trait Regressor: Send {
-    /// What it expects.
+    /// The prediction for a row.
     fn predict(&self, row: Row) -> f64;
-    /// Learns that this was the right answer.
+    /// Learns from one example.
     fn update(&mut self, row: Row, target: f64);
-    /// The net as learned, for play.
+    /// The net as learned so far.
     fn net(&self) -> Net;
-    /// All that it remembers, from which [`Regressor::restore`] goes on as if nothing had happened.
-    fn numbers(&self) -> Vec<f64>;
-    /// Remembers what [`Regressor::numbers`] gave for the same settings; `false` if these are not as many.
-    fn restore(&mut self, numbers: &[f64]) -> bool;
+    /// Weights and optimiser state as numbers: with [`Regressor::set_training_state`], learning resumes to the same
+    /// bits.
+    fn training_state(&self) -> Vec<f64>;
+    /// Sets the state to what [`Regressor::training_state`] gave for the same settings; `false` if the number of values
+    /// differs.
+    fn set_training_state(&mut self, numbers: &[f64]) -> bool;
 }
 
 /// The settings of [`LinearSgd`].
@@ -32,9 +37,9 @@ pub trait Regressor: Send {
 pub struct LinearSgdConfig {
     /// The L2 penalty.
     pub alpha: f64,
-    /// The first rate.
+    /// The learning rate of the first update.
     pub eta0: f64,
-    /// How fast the rate falls: eta0 / t^power.
+    /// The exponent by which the rate falls: eta0 / t^power at update t.
     pub power: f64,
 }
 
@@ -48,14 +53,14 @@ impl Default for LinearSgdConfig {
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinearSgd {
     config: LinearSgdConfig,
-    weights: Vec<f64>, // the true ones divided by `scale`
+    weights: Vec<f64>, // the weights divided by `scale`
     scale: f64,
     bias: f64,
     t: u64,
 }
 
 impl LinearSgd {
-    /// All weights 0.
+    /// A regressor of this many inputs, all weights 0.
     pub fn new(config: LinearSgdConfig, inputs: usize) -> Self {
         LinearSgd { config, weights: vec![0.0; inputs], scale: 1.0, bias: 0.0, t: 1 }
     }
@@ -79,7 +84,7 @@ impl Regressor for LinearSgd {
 
     fn update(&mut self, row: Row, target: f64) {
         let eta = self.config.eta0 / power(self.t, self.config.power);
-        // As scikit-learn: a runaway gradient is cut off.
+        // scikit-learn clips the gradient here.
         let step = eta * (target - self.predict(row)).clamp(-1e12, 1e12);
         self.scale *= (1.0 - eta * self.config.alpha).max(0.0);
         if self.scale < 1e-9 {
@@ -95,11 +100,11 @@ impl Regressor for LinearSgd {
         linear(&self.weights(), self.bias)
     }
 
-    fn numbers(&self) -> Vec<f64> {
+    fn training_state(&self) -> Vec<f64> {
         [&self.weights[..], &[self.scale, self.bias, self.t as f64]].concat()
     }
 
-    fn restore(&mut self, numbers: &[f64]) -> bool {
+    fn set_training_state(&mut self, numbers: &[f64]) -> bool {
         let Some((weights, &[scale, bias, t])) = numbers.split_last_chunk() else { return false };
         let fits = weights.len() == self.weights.len();
         if fits {
@@ -110,7 +115,7 @@ impl Regressor for LinearSgd {
     }
 }
 
-/// t^power; the usual quarter power by two square roots.
+/// t^power; the default power of 1/4 by two square roots, which is faster.
 fn power(t: u64, power: f64) -> f64 {
     if power == 0.25 { (t as f64).sqrt().sqrt() } else { (t as f64).powf(power) }
 }
@@ -119,9 +124,9 @@ fn power(t: u64, power: f64) -> f64 {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PassiveAggressiveConfig {
-    /// The largest step.
+    /// The largest step (aggressiveness).
     pub c: f64,
-    /// Errors up to this are none.
+    /// Errors up to this are not corrected.
     pub epsilon: f64,
 }
 
@@ -131,7 +136,7 @@ impl Default for PassiveAggressiveConfig {
     }
 }
 
-/// Linear regression by the least change that mends the last error.
+/// Passive-aggressive regression: the smallest change of the weights that corrects the last error.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PassiveAggressive {
     config: PassiveAggressiveConfig,
@@ -140,7 +145,7 @@ pub struct PassiveAggressive {
 }
 
 impl PassiveAggressive {
-    /// All weights 0.
+    /// A regressor of this many inputs, all weights 0.
     pub fn new(config: PassiveAggressiveConfig, inputs: usize) -> Self {
         PassiveAggressive { config, weights: vec![0.0; inputs], bias: 0.0 }
     }
@@ -178,11 +183,11 @@ impl Regressor for PassiveAggressive {
         linear(&self.weights, self.bias)
     }
 
-    fn numbers(&self) -> Vec<f64> {
+    fn training_state(&self) -> Vec<f64> {
         [&self.weights[..], &[self.bias]].concat()
     }
 
-    fn restore(&mut self, numbers: &[f64]) -> bool {
+    fn set_training_state(&mut self, numbers: &[f64]) -> bool {
         let Some((&bias, weights)) = numbers.split_last() else { return false };
         let fits = weights.len() == self.weights.len();
         if fits {
@@ -208,12 +213,12 @@ impl Regressor for MlpLearner {
         MlpLearner::net(self)
     }
 
-    fn numbers(&self) -> Vec<f64> {
-        MlpLearner::numbers(self)
+    fn training_state(&self) -> Vec<f64> {
+        MlpLearner::training_state(self)
     }
 
-    fn restore(&mut self, numbers: &[f64]) -> bool {
-        MlpLearner::restore(self, numbers)
+    fn set_training_state(&mut self, numbers: &[f64]) -> bool {
+        MlpLearner::set_training_state(self, numbers)
     }
 }
 
@@ -224,5 +229,5 @@ fn linear(weights: &[f64], bias: f64) -> Net {
         weights: weights.iter().map(|&w| w as f32).collect(),
         bias: vec![bias as f32],
     };
-    Net::Mlp(Mlp { layers: vec![layer], hidden: Act::Identity, link: Link::Each(Act::Identity) })
+    Net::Mlp(Mlp { layers: vec![layer], hidden: Activation::Identity, link: Link::Each(Activation::Identity) })
 }

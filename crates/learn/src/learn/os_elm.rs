@@ -1,35 +1,37 @@
 //! The online sequential extreme learning machine (Liang et al. 2006), as the NHB player uses it.
 //!
-//! One hidden logistic layer with fixed random weights gives the row h of an example; only the linear output W learns:
+//! A hidden logistic layer with fixed random weights gives the row h of an example; only the linear output weights W
+//! are learned. With H and T the rows and targets of a chunk of examples:
 //!   P0 = (H0'H0 + ridge·I)^-1,   W0 = P0·H0'·T0                                              (first chunk)
 //!   P  <- (P^-1 + H'H)^-1,       W  <- W + P·H'·(T - H·W)                                    (each further chunk)
 //!
-//! We keep the inverse of P, A = ridge·I + Σ H'H, and B = Σ H'T, and solve A·W = B by Cholesky when W is asked for.
-//! This is the recursion above in exact arithmetic (tests run both), but sums instead of products of sums: it does not
-//! drift, needs no symmetrising, and any chunking of the same examples gives the same W to rounding. A chunk costs
-//! rows·M², a solve M³/6: for the paper's M of about 100 both are far below a millisecond.
-//! `keep` < 1 lets old chunks fade (A and B are multiplied by it before each chunk).
+//! Instead of P this module keeps the normal equations A = ridge·I + Σ H'H and B = Σ H'T, and solves A·W = B by
+//! Cholesky after each chunk. In exact arithmetic this equals the recursion (tests run both), but rounding errors do
+//! not build up, and any chunking of the same examples gives the same W to rounding. With M hidden units a chunk costs
+//! rows·M² and a solve M³/6: far below a millisecond for the paper's M of about 100. `keep` < 1 forgets old chunks
+//! exponentially: both sums are multiplied by it before each chunk.
 //!
-//! The hidden size can be found by cross-validation as in the paper: [`choose_hidden`].
+//! [`choose_hidden_size`] finds the hidden size by cross-validation as in the paper. The hidden layer itself is never
+//! trained.
 
-use super::solve::Symmetric;
-use crate::lanes::{axpy, dot64};
-use crate::{Act, Data, Error, Errors, Layer, Link, Mlp, Net, Row};
+use super::cholesky::Symmetric;
+use crate::simd::{axpy, dot64};
+use crate::{Activation, Data, Error, Layer, Link, Mlp, Net, Row, SplitErrors};
 use ludex_core::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// What an OS-ELM is.
+/// The settings of an [`OsElm`].
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OsElmConfig {
-    /// Hidden units.
+    /// The number of hidden units.
     pub hidden: usize,
     /// Input weights and biases are uniform in ± this.
     pub bound: f64,
-    /// What keeps the system solvable.
+    /// The ridge penalty.
     pub ridge: f64,
-    /// The share of what was learned that is kept at each chunk; 1 forgets nothing.
+    /// The factor by which earlier chunks count less with each new one; 1 forgets nothing.
     pub keep: f64,
 }
 
@@ -39,39 +41,39 @@ impl Default for OsElmConfig {
     }
 }
 
-/// An OS-ELM while it learns.
+/// An online sequential extreme learning machine.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OsElm {
     config: OsElmConfig,
     inputs: usize,
-    hidden: Hidden,
-    sums: Sums,
+    hidden: HiddenLayer,
+    sums: NormalEquations,
     weights: Vec<Vec<f64>>, // by output
 }
 
-/// Fixed random weights, input-major, and biases.
+/// The fixed random hidden layer: weights by input, and biases.
 #[derive(Clone, PartialEq, Debug)]
-struct Hidden {
+struct HiddenLayer {
     weights: Vec<f64>,
     bias: Vec<f64>,
 }
 
-/// H'H and H'T.
+/// The sums Σ H'H and, by output, Σ H'T.
 #[derive(Clone, PartialEq, Debug)]
-struct Sums {
+struct NormalEquations {
     gram: Symmetric,
     right: Vec<Vec<f64>>,
 }
 
 impl OsElm {
-    /// Draws the hidden layer; all outputs are 0 until something is learned.
+    /// Draws the hidden layer from the seed; all output weights are 0.
     pub fn new(config: OsElmConfig, inputs: usize, outputs: usize, seed: u64) -> Result<Self, Error> {
         let bounds = config.bound > 0.0 && config.bound.is_finite() && config.ridge >= 0.0;
         if !bounds || config.keep <= 0.0 || config.keep > 1.0 || config.hidden == 0 || outputs == 0 {
             return Err(Error::Config(format!("a setting out of range: {config:?}, {outputs} outputs")));
         }
-        let hidden = Hidden::new(config.hidden, config.bound, inputs, &mut Rng::new(seed));
-        let sums = Sums::zero(config.hidden, outputs);
+        let hidden = HiddenLayer::new(config.hidden, config.bound, inputs, &mut Rng::new(seed));
+        let sums = NormalEquations::zero(config.hidden, outputs);
         Ok(OsElm { config, inputs, hidden, sums, weights: vec![vec![0.0; config.hidden]; outputs] })
     }
 
@@ -98,7 +100,7 @@ impl OsElm {
         self.weights.iter().map(|w| dot64(w, &h)).collect()
     }
 
-    /// The output weights, by output.
+    /// The weights of each output, by hidden unit.
     pub fn weights(&self) -> &[Vec<f64>] {
         &self.weights
     }
@@ -112,14 +114,14 @@ impl OsElm {
 
     /// The mean squared error.
     pub fn mse(&self, data: &Data, rows: &[u32]) -> f64 {
-        let miss = |&i: &u32| {
+        let squared_error = |&i: &u32| {
             let out = self.predict(data.row(i as usize));
             out.iter().zip(data.targets(i as usize)).map(|(y, &t)| (y - t as f64).powi(2)).sum::<f64>()
         };
-        rows.iter().map(miss).sum::<f64>() / (rows.len() * self.weights.len()).max(1) as f64
+        rows.iter().map(squared_error).sum::<f64>() / (rows.len() * self.weights.len()).max(1) as f64
     }
 
-    /// The net as learned, for play.
+    /// The net as learned so far.
     pub fn net(&self) -> Net {
         let (hidden, outputs) = (self.config.hidden, self.weights.len());
         let floats = |v: &[f64]| v.iter().map(|&w| w as f32).collect::<Vec<f32>>();
@@ -134,16 +136,16 @@ impl OsElm {
                 },
                 Layer { inputs: hidden, outputs, weights: out, bias: vec![0.0; outputs] },
             ],
-            hidden: Act::Logistic,
-            link: Link::Each(Act::Identity),
+            hidden: Activation::Logistic,
+            link: Link::Each(Activation::Identity),
         })
     }
 }
 
-impl Hidden {
+impl HiddenLayer {
     fn new(units: usize, bound: f64, inputs: usize, rng: &mut Rng) -> Self {
         let mut draw = |n: usize| (0..n).map(|_| bound * (2.0 * rng.unit() - 1.0)).collect();
-        Hidden { weights: draw(inputs * units), bias: draw(units) }
+        HiddenLayer { weights: draw(inputs * units), bias: draw(units) }
     }
 
     fn activate(&self, row: Row, h: &mut [f64]) {
@@ -151,13 +153,13 @@ impl Hidden {
         for (i, x) in row.iter() {
             axpy(x as f64, &self.weights[i * h.len()..][..h.len()], h);
         }
-        h.iter_mut().for_each(|z| *z = Act::Logistic.exact(*z));
+        h.iter_mut().for_each(|z| *z = Activation::Logistic.apply_f64(*z));
     }
 }
 
-impl Sums {
+impl NormalEquations {
     fn zero(hidden: usize, outputs: usize) -> Self {
-        Sums { gram: Symmetric::zero(hidden), right: vec![vec![0.0; hidden]; outputs] }
+        NormalEquations { gram: Symmetric::zero(hidden), right: vec![vec![0.0; hidden]; outputs] }
     }
 
     fn scale(&mut self, factor: f64) {
@@ -165,8 +167,8 @@ impl Sums {
         self.right.iter_mut().flatten().for_each(|v| *v *= factor);
     }
 
-    /// Adds examples, four at a time so that each cell is touched once for all four.
-    fn add(&mut self, hidden: &Hidden, data: &Data, rows: &[u32]) {
+    /// Adds examples, four at a time so that each cell is loaded and stored once for all four.
+    fn add(&mut self, hidden: &HiddenLayer, data: &Data, rows: &[u32]) {
         let m = self.gram.len();
         let mut h = vec![vec![0.0; m]; 4];
         for rows in rows.chunks(4) {
@@ -187,8 +189,8 @@ impl Sums {
         }
     }
 
-    /// These sums and `factor` times the others.
-    fn with(&self, factor: f64, other: &Sums) -> Sums {
+    /// These sums plus `factor` times the others.
+    fn plus(&self, factor: f64, other: &NormalEquations) -> NormalEquations {
         let mut both = self.clone();
         for i in 0..both.gram.len() {
             axpy(factor, other.gram.row(i), both.gram.row_mut(i));
@@ -204,8 +206,8 @@ impl Sums {
         Some(self.right.iter().map(|r| factor.solve(r)).collect())
     }
 
-    /// Σ (h·w - t)² over the examples that these sums were made of, whose Σt² is `tt`.
-    fn miss(&self, weights: &[Vec<f64>], tt: f64) -> f64 {
+    /// The squared error Σ (h·w - t)² over the examples of these sums, whose Σt² is `tt`.
+    fn squared_error(&self, weights: &[Vec<f64>], tt: f64) -> f64 {
         let mut total = tt;
         for (w, r) in weights.iter().zip(&self.right) {
             for i in 0..w.len() {
@@ -218,61 +220,61 @@ impl Sums {
     }
 }
 
-/// How the hidden size is searched for.
+/// The settings of [`choose_hidden_size`].
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct HiddenSearch {
+pub struct HiddenSizeSearch {
     /// The first size.
     pub first: usize,
-    /// From one size to the next.
+    /// The difference from one size to the next.
     pub step: usize,
     /// The largest size.
     pub most: usize,
-    /// Random layers tried per size.
+    /// The number of random hidden layers tried for each size.
     pub draws: usize,
-    /// Parts of the examples, each validated by once.
+    /// The number of folds of the cross-validation.
     pub folds: usize,
-    /// Sizes in a row without a smaller error that end the search.
+    /// The search ends after this many sizes in a row without a smaller error.
     pub patience: usize,
 }
 
 /// The paper's numbers: ten folds, three draws, ten sizes of patience.
-impl Default for HiddenSearch {
+impl Default for HiddenSizeSearch {
     fn default() -> Self {
-        HiddenSearch { first: 10, step: 1, most: 1000, draws: 3, folds: 10, patience: 10 }
+        HiddenSizeSearch { first: 10, step: 1, most: 1000, draws: 3, folds: 10, patience: 10 }
     }
 }
 
-/// What a search for the hidden size found.
+/// The result of [`choose_hidden_size`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct Chosen {
-    /// A machine with the best layer, trained on all the examples.
-    pub machine: OsElm,
-    /// The hidden size.
+pub struct HiddenSizeChoice {
+    /// An OS-ELM with the best hidden layer, trained on all examples.
+    pub elm: OsElm,
+    /// The best hidden size.
     pub hidden: usize,
-    /// The seed of its layer: [`OsElm::new`] makes the same one again.
+    /// The seed of its hidden layer: [`OsElm::new`] draws the same layer from it.
     pub seed: u64,
-    /// The mean errors of the best layer of each size tried.
-    pub tried: Vec<(usize, Errors)>,
+    /// Each size that was tried, and the mean errors of its best hidden layer.
+    pub tried: Vec<(usize, SplitErrors)>,
 }
 
-/// The best hidden size and layer by k-fold cross-validation.
+/// Finds the hidden size and layer with the least error in k-fold cross-validation.
 ///
-/// Each fold's sums are computed once; a machine trained without a fold is the difference of two sums.
-pub fn choose_hidden(
+/// The sums of each fold are computed once; those of all other folds are the difference from the total.
+pub fn choose_hidden_size(
     config: OsElmConfig,
-    search: &HiddenSearch,
+    search: &HiddenSizeSearch,
     data: &Data,
     rows: &[u32],
     seed: u64,
-) -> Result<Chosen, Error> {
+) -> Result<HiddenSizeChoice, Error> {
     if search.folds < 2 || rows.len() < search.folds || search.draws == 0 || search.step == 0 || search.first == 0 {
         return Err(Error::Config(format!("{search:?} with {} examples", rows.len())));
     }
     let mut order = rows.to_vec();
     Rng::stream(seed, 0).shuffle(&mut order);
     let folds: Vec<&[u32]> = order.chunks(order.len().div_ceil(search.folds)).collect();
-    let mut tried: Vec<(usize, Errors)> = Vec::new();
+    let mut tried: Vec<(usize, SplitErrors)> = Vec::new();
     let mut best: Option<(f64, usize, u64)> = None;
     let mut waited = 0;
     let mut size = search.first;
@@ -280,11 +282,11 @@ pub fn choose_hidden(
         let seeds: Vec<u64> =
             (0..search.draws).map(|d| Rng::derive(seed, (size * search.draws + d + 1) as u64)).collect();
         let sized = OsElmConfig { hidden: size, ..config };
-        let errors: Vec<Option<Errors>> = seeds
+        let errors: Vec<Option<SplitErrors>> = seeds
             .par_iter()
             .map(|&s| validate(OsElm::new(sized, data.inputs(), data.outputs(), s).ok()?, data, &folds))
             .collect();
-        let score = |e: &Errors| e.validation.unwrap_or(f64::INFINITY);
+        let score = |e: &SplitErrors| e.validation.unwrap_or(f64::INFINITY);
         let draw = errors.iter().zip(&seeds).filter_map(|(e, &s)| e.map(|e| (e, s)));
         let (errors, s) = draw
             .min_by(|a, b| score(&a.0).total_cmp(&score(&b.0)))
@@ -298,34 +300,34 @@ pub fn choose_hidden(
         size += search.step;
     }
     let (_, hidden, s) = best.ok_or_else(|| Error::Config(format!("{search:?} allows no size at all")))?;
-    let mut machine = OsElm::new(OsElmConfig { hidden, ..config }, data.inputs(), data.outputs(), s)?;
-    machine.learn(data, rows)?;
-    Ok(Chosen { machine, hidden, seed: s, tried })
+    let mut elm = OsElm::new(OsElmConfig { hidden, ..config }, data.inputs(), data.outputs(), s)?;
+    elm.learn(data, rows)?;
+    Ok(HiddenSizeChoice { elm, hidden, seed: s, tried })
 }
 
-/// Mean errors over the folds; `None` if one cannot be solved.
-fn validate(machine: OsElm, data: &Data, folds: &[&[u32]]) -> Option<Errors> {
-    let parts: Vec<Sums> = folds
+/// The mean errors over the folds; `None` if the equations of one fold cannot be solved.
+fn validate(elm: OsElm, data: &Data, folds: &[&[u32]]) -> Option<SplitErrors> {
+    let parts: Vec<NormalEquations> = folds
         .iter()
         .map(|rows| {
-            let mut sums = machine.sums.clone();
-            sums.add(&machine.hidden, data, rows);
+            let mut sums = elm.sums.clone();
+            sums.add(&elm.hidden, data, rows);
             sums
         })
         .collect();
-    let mut all = machine.sums.clone();
-    parts.iter().for_each(|p| all = all.with(1.0, p));
+    let mut all = elm.sums.clone();
+    parts.iter().for_each(|p| all = all.plus(1.0, p));
     let squares =
         |rows: &[u32]| rows.iter().flat_map(|&i| data.targets(i as usize)).map(|&t| (t as f64).powi(2)).sum::<f64>();
     let per = |rows: usize| 1.0 / (rows * data.outputs()) as f64;
     let (rows, tt) = (folds.iter().map(|f| f.len()).sum::<usize>(), folds.iter().map(|f| squares(f)).sum::<f64>());
     let (mut train, mut validation) = (0.0, 0.0);
     for (fold, part) in folds.iter().zip(&parts) {
-        let rest = all.with(-1.0, part);
-        let weights = rest.solve(machine.config.ridge)?;
+        let rest = all.plus(-1.0, part);
+        let weights = rest.solve(elm.config.ridge)?;
         let held = squares(fold);
-        train += rest.miss(&weights, tt - held) * per(rows - fold.len()) / folds.len() as f64;
-        validation += part.miss(&weights, held) * per(fold.len()) / folds.len() as f64;
+        train += rest.squared_error(&weights, tt - held) * per(rows - fold.len()) / folds.len() as f64;
+        validation += part.squared_error(&weights, held) * per(fold.len()) / folds.len() as f64;
     }
-    Some(Errors { train, validation: Some(validation), test: None })
+    Some(SplitErrors { train, validation: Some(validation), test: None })
 }

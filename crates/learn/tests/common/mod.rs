@@ -2,14 +2,14 @@
 #![allow(dead_code)]
 
 use ludex_core::{Fact, Mirror, Move, Rng};
-use ludex_learn::{Act, Cascade, Layer, Link, Mlp, Net, Unit};
+use ludex_learn::{Activation, Cascade, Layer, Link, Mlp, Net, Unit};
 
 fn weights(n: usize, scale: f64, rng: &mut Rng) -> Vec<f32> {
     (0..n).map(|_| (rng.normal() * scale) as f32).collect()
 }
 
 /// An MLP with these sizes, inputs first, outputs last.
-pub fn mlp(sizes: &[usize], hidden: Act, link: Link, rng: &mut Rng) -> Net {
+pub fn mlp(sizes: &[usize], hidden: Activation, link: Link, rng: &mut Rng) -> Net {
     let layer = |w: &[usize]| Layer {
         inputs: w[0],
         outputs: w[1],
@@ -20,8 +20,8 @@ pub fn mlp(sizes: &[usize], hidden: Act, link: Link, rng: &mut Rng) -> Net {
 }
 
 /// A cascade whose unit `k` has activation `acts[k % ..]` and depth at most `depth`.
-pub fn cascade(inputs: usize, units: usize, outputs: usize, acts: &[Act], depth: u32, rng: &mut Rng) -> Net {
-    let mut net = Cascade { inputs, units: vec![], out: vec![], link: Link::Each(Act::Tanh) };
+pub fn cascade(inputs: usize, units: usize, outputs: usize, acts: &[Activation], depth: u32, rng: &mut Rng) -> Net {
+    let mut net = Cascade { inputs, units: vec![], out: vec![], link: Link::Each(Activation::Tanh) };
     for k in 0..units {
         let deep = 1 + if depth == 0 { k as u32 } else { rng.below(depth) };
         let mut weights = weights(1 + inputs + k, 1.0 / ((inputs + k) as f64).sqrt(), rng);

@@ -1,9 +1,9 @@
-//! The laws of the cascade.
+//! What the cascade promises, tested.
 
-use super::pool::{Measured, Problem};
+use super::pool::{Measurement, Problem};
 use super::*;
 use crate::bench::boards::boards;
-use crate::{Encoder, Folded, Head};
+use crate::{Encoder, Head, InferenceNet};
 
 fn small() -> (Data, Split) {
     let data = boards(900, 7);
@@ -48,28 +48,28 @@ fn gradients_equal_numeric_differences_for_every_objective_and_activation() {
     let mut learner =
         CascadeLearner::new(CascadeConfig { units: 2, ..CascadeConfig::default() }, &data, &split, 3).unwrap();
     learner.run();
-    let coded = &learner.coded;
+    let packed = &learner.packed;
     let e: Vec<Vec<f64>> =
-        learner.residuals.iter().map(|r| r[coded.train.clone()].iter().map(|&e| e as f64).collect()).collect();
-    let fixed = Fixed::new(&learner.residuals, &coded.train);
+        learner.residuals.iter().map(|r| r[packed.train.clone()].iter().map(|&e| e as f64).collect()).collect();
+    let sums = ResidualSums::new(&learner.residuals, &packed.train);
     for kind in [Objective::Covariance, Objective::NormalisedCovariance, Objective::Cascade2] {
-        for act in Act::ALL {
-            let pass = Pass::new((coded, &learner.columns), 12, 0..2, &learner.residuals, [act; GROUP]);
-            let mut problem = Candidates { pass, objective: kind, fixed: &fixed, judge: None };
+        for act in Activation::ALL {
+            let pass = Pass::new((packed, &learner.columns), 12, 0..2, &learner.residuals, [act; GROUP]);
+            let mut problem = Candidates { pass, objective: kind, residuals: &sums, validation: None };
             let mut rng = Rng::new(5);
             let pool: Vec<Vec<f64>> =
-                (0..GROUP).map(|_| (0..15 + kind.extra(2)).map(|_| 0.4 * rng.normal()).collect()).collect();
+                (0..GROUP).map(|_| (0..15 + kind.output_weights(2)).map(|_| 0.4 * rng.normal()).collect()).collect();
             let error = |w: &[f64]| {
-                let y = |place: usize| {
-                    let row = data.row(coded.example[place].unwrap() as usize);
+                let y = |slot: usize| {
+                    let row = data.row(packed.example[slot].unwrap() as usize);
                     let inputs: f64 = row.iter().map(|(i, x)| w[1 + i] * x as f64).sum();
                     let units: f64 =
-                        (0..2).map(|u| w[13 + u] * learner.columns.at(coded.dense.len() + u, place) as f64).sum();
-                    act.exact(w[0] + inputs + units)
+                        (0..2).map(|u| w[13 + u] * learner.columns.at(packed.dense.len() + u, slot) as f64).sum();
+                    act.apply_f64(w[0] + inputs + units)
                 };
-                plain(kind, &coded.train.clone().map(y).collect::<Vec<_>>(), &e, &w[15..])
+                plain(kind, &packed.train.clone().map(y).collect::<Vec<_>>(), &e, &w[15..])
             };
-            for (Measured { error: got, gradient, .. }, w) in problem.measure(&pool).into_iter().zip(&pool) {
+            for (Measurement { error: got, gradient, .. }, w) in problem.measure(&pool).into_iter().zip(&pool) {
                 let want = error(w);
                 assert!((got - want).abs() < 1e-4 * (1.0 + want.abs()), "{kind:?} of {act:?}: {got} not {want}");
                 for k in 0..w.len() {
@@ -88,15 +88,24 @@ fn gradients_equal_numeric_differences_for_every_objective_and_activation() {
 }
 
 fn variants() -> Vec<CascadeConfig> {
-    let base = CascadeConfig { units: 6, phase: Phase { epochs: 40, ..Phase::default() }, ..CascadeConfig::default() };
-    let rprop = |act| Output::Rprop { act, phase: Phase { epochs: 60, ..Phase::default() } };
+    let base = CascadeConfig {
+        units: 6,
+        phase: EarlyStopping { epochs: 40, ..EarlyStopping::default() },
+        ..CascadeConfig::default()
+    };
+    let rprop = |act| OutputTraining::Rprop { act, phase: EarlyStopping { epochs: 60, ..EarlyStopping::default() } };
     vec![
         base.clone(),
-        CascadeConfig { objective: Objective::Covariance, output: rprop(Act::Tanh), ..base.clone() },
-        CascadeConfig { objective: Objective::Cascade2, output: rprop(Act::Identity), ..base.clone() },
-        CascadeConfig { objective: Objective::Cascade2, acts: Act::ALL.to_vec(), candidates: 11, ..base.clone() },
-        CascadeConfig { shape: Shape::Flat, ..base.clone() },
-        CascadeConfig { shape: Shape::Depth(2), output: Output::Ridge { lambdas: vec![3.0] }, ..base },
+        CascadeConfig { objective: Objective::Covariance, output: rprop(Activation::Tanh), ..base.clone() },
+        CascadeConfig { objective: Objective::Cascade2, output: rprop(Activation::Identity), ..base.clone() },
+        CascadeConfig {
+            objective: Objective::Cascade2,
+            acts: Activation::ALL.to_vec(),
+            candidates: 11,
+            ..base.clone()
+        },
+        CascadeConfig { shape: Topology::Flat, ..base.clone() },
+        CascadeConfig { shape: Topology::Depth(2), output: OutputTraining::Ridge { lambdas: vec![3.0] }, ..base },
     ]
 }
 
@@ -122,7 +131,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             pool.install(|| {
                 let mut learner = CascadeLearner::new(config.clone(), &data, &split, 1).unwrap();
                 learner.run();
-                let errors: Vec<Errors> = learner.steps().iter().map(|s| s.errors).collect();
+                let errors: Vec<SplitErrors> = learner.steps().iter().map(|s| s.errors).collect();
                 (learner.best(), learner.snapshot(6), errors)
             })
         };
@@ -131,12 +140,12 @@ fn any_number_of_threads_gives_the_same_bits() {
 }
 
 #[test]
-fn a_learner_resumed_after_any_unit_ends_like_one_that_never_stopped() {
+fn a_learner_resumed_after_any_unit_ends_with_the_same_bits() {
     for (data, split) in [small(), mixed()] {
         for config in variants() {
             let mut learner = CascadeLearner::new(config, &data, &split, 9).unwrap();
             let mut saved = vec![learner.save()];
-            while learner.grow().is_some() {
+            while learner.add_unit().is_some() {
                 saved.push(learner.save());
             }
             for bytes in saved {
@@ -163,23 +172,23 @@ fn a_saved_learner_is_refused_with_other_examples_or_if_damaged() {
 }
 
 #[test]
-fn a_snapshot_plays_what_its_errors_say() {
+fn the_errors_of_a_snapshot_are_those_of_its_net() {
     let (data, split) = small();
     for config in variants() {
         let mut learner = CascadeLearner::new(config, &data, &split, 2).unwrap();
         learner.run();
         for units in [0, 3, 6] {
             let net = learner.snapshot(units);
-            let folded = Folded::new(&net, &Encoder::facts(192), Head::Value { outputs: 1 }).unwrap();
+            let inference = InferenceNet::new(&net, &Encoder::facts(192), Head::Value { outputs: 1 }).unwrap();
             let mut total = 0.0;
             for &i in &split.test {
                 let facts: Vec<_> = data.row(i as usize).iter().map(|(f, _)| ludex_core::Fact(f as u32)).collect();
-                let out = folded.plain(&facts, ludex_core::Player(0))[0] as f64;
+                let out = inference.plain(&facts, ludex_core::Player(0))[0] as f64;
                 assert!((out - net.forward(data.row(i as usize))[0] as f64).abs() < 1e-5);
                 total += (out - data.targets(i as usize)[0] as f64).powi(2);
             }
-            let told = learner.steps()[units].errors.test.unwrap();
-            assert!((total / split.test.len() as f64 - told).abs() < 1e-5, "{units} units");
+            let reported = learner.steps()[units].errors.test.unwrap();
+            assert!((total / split.test.len() as f64 - reported).abs() < 1e-5, "{units} units");
         }
     }
 }
@@ -187,11 +196,11 @@ fn a_snapshot_plays_what_its_errors_say() {
 #[test]
 fn depth_is_kept_within_the_shape() {
     let (data, split) = small();
-    for (shape, most) in [(Shape::Flat, 1), (Shape::Depth(3), 3), (Shape::Cascade, 6)] {
+    for (shape, most) in [(Topology::Flat, 1), (Topology::Depth(3), 3), (Topology::Cascade, 6)] {
         let config = CascadeConfig {
             units: 6,
             shape,
-            phase: Phase { epochs: 5, ..Phase::default() },
+            phase: EarlyStopping { epochs: 5, ..EarlyStopping::default() },
             ..CascadeConfig::default()
         };
         let mut learner = CascadeLearner::new(config, &data, &split, 2).unwrap();
@@ -205,7 +214,7 @@ fn depth_is_kept_within_the_shape() {
 #[test]
 fn it_stops_by_count_patience_or_time() {
     let (data, split) = small();
-    let quick = Phase { epochs: 3, ..Phase::default() };
+    let quick = EarlyStopping { epochs: 3, ..EarlyStopping::default() };
     let units = |config: CascadeConfig| {
         let mut learner = CascadeLearner::new(config, &data, &split, 2).unwrap();
         learner.run();
@@ -228,8 +237,8 @@ fn a_rule_that_needs_hidden_units_is_learned() {
         let config = CascadeConfig {
             units: 8,
             objective,
-            output: Output::Ridge { lambdas: vec![1e-6] },
-            choose: Choose::Train,
+            output: OutputTraining::Ridge { lambdas: vec![1e-6] },
+            choose: SelectBy::Train,
             ..CascadeConfig::default()
         };
         let mut learner = CascadeLearner::new(config, &data, &Split::all(256), 1).unwrap();
@@ -246,9 +255,9 @@ fn bad_settings_are_refused() {
     let base = CascadeConfig::default();
     assert!(refused(CascadeConfig { candidates: 0, ..base.clone() }));
     assert!(refused(CascadeConfig { acts: vec![], ..base.clone() }));
-    assert!(refused(CascadeConfig { output: Output::Ridge { lambdas: vec![] }, ..base.clone() }));
-    assert!(refused(CascadeConfig { output: Output::Ridge { lambdas: vec![f64::NAN] }, ..base.clone() }));
-    assert!(refused(CascadeConfig { shape: Shape::Depth(0), ..base.clone() }));
+    assert!(refused(CascadeConfig { output: OutputTraining::Ridge { lambdas: vec![] }, ..base.clone() }));
+    assert!(refused(CascadeConfig { output: OutputTraining::Ridge { lambdas: vec![f64::NAN] }, ..base.clone() }));
+    assert!(refused(CascadeConfig { shape: Topology::Depth(0), ..base.clone() }));
     assert!(
         CascadeLearner::new(base.clone(), &data, &Split::all(900), 1).is_err(),
         "no validation to choose lambda by"
@@ -256,10 +265,10 @@ fn bad_settings_are_refused() {
     assert!(CascadeLearner::new(base, &data, &Split { train: vec![900], ..split.clone() }, 1).is_err());
 }
 
-/// A seed means the same net on every machine that rounds as IEEE 754 says, with or without wide registers. The data are
-/// made without logarithms and sines, which are the system's.
+/// A seed gives the same net on every machine with IEEE 754 arithmetic, with any register width. The data are made
+/// without logarithms and sines, which differ between system libraries.
 #[test]
-fn a_seed_means_the_same_forever() {
+fn a_seed_gives_the_recorded_weights() {
     let mut rng = Rng::new(1);
     let mut data = Data::new(60, 1);
     for _ in 0..1000 {
@@ -268,11 +277,11 @@ fn a_seed_means_the_same_forever() {
         data.push(&at, &[(balance as f32 - 4.0) / 8.0 + (rng.unit() as f32 - 0.5) * 0.2]).unwrap();
     }
     let split = Split::random(1000, 0.2, 0.1, &mut rng);
-    let config = CascadeConfig { units: 5, acts: Act::ALL.to_vec(), candidates: 10, ..CascadeConfig::default() };
+    let config = CascadeConfig { units: 5, acts: Activation::ALL.to_vec(), candidates: 10, ..CascadeConfig::default() };
     let mut learner = CascadeLearner::new(config, &data, &split, 1).unwrap();
     learner.run();
     let Net::Cascade(net) = learner.snapshot(5) else { panic!("a cascade") };
     let weights = net.units.iter().flat_map(|u| &u.weights).chain(net.out.iter().flatten());
     let signature = weights.fold(0u64, |hash, w| ludex_core::mix(hash ^ w.to_bits() as u64));
-    assert_eq!(signature, 16764638370766539100, "the signature has changed");
+    assert_eq!(signature, 16764638370766539100, "the weights have changed");
 }

@@ -1,11 +1,12 @@
-//! Symmetric positive definite systems by Cholesky, in `f64`.
+//! Symmetric positive definite systems A·x = b by the Cholesky factorisation A = L·L', in `f64`.
 //!
-//! Written here rather than taken from a library because a library picks its kernels by processor: these thirty lines
-//! give the same bits on every machine, and a system of 323 unknowns takes a few milliseconds.
+//! Written here rather than taken from a library because a library picks its kernels by processor: this code gives the
+//! same bits on every machine, and a system of 323 unknowns takes a few milliseconds. There is no pivoting: a matrix
+//! that is not positive definite to rounding is refused.
 
-use crate::lanes::dot64;
+use crate::simd::dot64;
 
-/// A symmetric matrix, of which the lower triangle is used; row-major.
+/// A symmetric matrix, of which only the lower triangle is used; row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Symmetric {
     n: usize,
@@ -27,7 +28,7 @@ impl Symmetric {
         &mut self.cells[i * self.n + j]
     }
 
-    /// Row `i`; of use up to the diagonal.
+    /// Row `i`; valid up to the diagonal.
     #[inline(always)]
     pub(crate) fn row(&self, i: usize) -> &[f64] {
         &self.cells[i * self.n..][..self.n]
@@ -38,7 +39,7 @@ impl Symmetric {
         &mut self.cells[i * self.n..][..self.n]
     }
 
-    /// A larger matrix with this one in its corner and zeros elsewhere.
+    /// A larger matrix: this one in the upper left corner, zeros elsewhere.
     pub(crate) fn grown(&self, n: usize) -> Self {
         let mut grown = Symmetric::zero(n);
         for i in 0..self.n {
@@ -65,7 +66,7 @@ impl Symmetric {
     }
 }
 
-/// A lower triangle L.
+/// The factor L of a Cholesky factorisation.
 #[derive(Clone, Debug)]
 pub(crate) struct Factor(Symmetric);
 
@@ -94,7 +95,7 @@ mod tests {
     use ludex_core::Rng;
 
     #[test]
-    fn solutions_solve() {
+    fn a_solution_satisfies_the_system() {
         let mut rng = Rng::new(1);
         for n in [1, 2, 7, 40] {
             let rows: Vec<Vec<f64>> = (0..n).map(|_| (0..n + 5).map(|_| rng.normal()).collect()).collect();

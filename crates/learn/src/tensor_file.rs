@@ -1,32 +1,32 @@
-//! The container of model files and of saved learners: named tensors, readable text, and a checksum.
+//! The file format of models and of saved learners: named tensors, text, and a checksum.
 //!
-//! The layout is that of safetensors (eight bytes with the length of a JSON header, the header, the tensors), so that any
-//! reader of that format can look inside; the text is in its `__metadata__`. The last tensor, `sha256`, is the hash of
-//! all bytes before it: a file that was cut or altered anywhere is refused.
+//! The layout is that of safetensors (eight bytes with the length of a JSON header, the header, the tensors), so that
+//! any reader of that format can open it; text is in its `__metadata__`. The last tensor, `sha256`, is the hash of all
+//! bytes before it: a file that was cut or altered anywhere is refused. Only tensors of `f32` and `u32` are read.
 
 use crate::Error;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// Text and tensors.
+/// The contents of a file.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Store {
+pub(crate) struct TensorFile {
     pub text: BTreeMap<String, String>,
     pub tensors: BTreeMap<String, Tensor>,
 }
 
-/// Numbers with a shape.
+/// A shape and the numbers in row-major order.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Tensor {
     F32(Vec<usize>, Vec<f32>),
     U32(Vec<usize>, Vec<u32>),
 }
 
-/// Bytes of the checksum.
+/// The number of bytes of the checksum.
 const HASH: usize = 32;
 
-impl Store {
+impl TensorFile {
     /// The file's bytes; `kind` and `version` become the text `format`.
     pub(crate) fn write(&self, kind: &str, version: u32) -> Vec<u8> {
         let mut header = Map::new();
@@ -59,12 +59,12 @@ impl Store {
         bytes
     }
 
-    /// Reads what [`Store::write`] wrote; anything else is refused.
-    pub(crate) fn read(bytes: &[u8], kind: &'static str, version: u32) -> Result<Store, Error> {
-        let not_ours = Error::Kind(kind);
-        let (length, rest) = bytes.split_first_chunk::<8>().ok_or(not_ours.clone())?;
+    /// Reads what [`TensorFile::write`] wrote; anything else is refused.
+    pub(crate) fn read(bytes: &[u8], kind: &'static str, version: u32) -> Result<TensorFile, Error> {
+        let wrong_kind = Error::Kind(kind);
+        let (length, rest) = bytes.split_first_chunk::<8>().ok_or(wrong_kind.clone())?;
         if rest.first() != Some(&b'{') {
-            return Err(not_ours);
+            return Err(wrong_kind);
         }
         let length = u64::from_le_bytes(*length);
         let expected = |end: u64| length.saturating_add(end).saturating_add(8);
@@ -72,7 +72,7 @@ impl Store {
         let at = usize::try_from(length).ok().filter(|&n| n <= rest.len()).ok_or(truncated(HASH as u64))?;
         let (header, data) = rest.split_at(at);
         let header: Map<String, Value> = serde_json::from_slice(header).map_err(|_| Error::Altered)?;
-        let end = header.get("sha256").and_then(offsets).map(|(_, end)| end as u64).ok_or(not_ours.clone())?;
+        let end = header.get("sha256").and_then(offsets).map(|(_, end)| end as u64).ok_or(wrong_kind.clone())?;
         if data.len() as u64 != end {
             return Err(truncated(end));
         }
@@ -81,27 +81,27 @@ impl Store {
             return Err(Error::Altered);
         }
 
-        // From here on the file is as somebody wrote it; what they wrote may still make no sense.
-        let mut store = Store::default();
+        // The checksum is right; the contents may still be inconsistent.
+        let mut file = TensorFile::default();
         let malformed = |what: &str| Error::Malformed(what.into());
-        let text = header.get("__metadata__").and_then(Value::as_object).ok_or(not_ours.clone())?;
+        let text = header.get("__metadata__").and_then(Value::as_object).ok_or(wrong_kind.clone())?;
         for (key, value) in text {
             let value = value.as_str().ok_or_else(|| malformed("its metadata is not text"))?;
-            store.text.insert(key.clone(), value.into());
+            file.text.insert(key.clone(), value.into());
         }
-        let found = store.text.remove("format").unwrap_or_default();
+        let found = file.text.remove("format").unwrap_or_default();
         let known = format!("ludex-{kind} {version}");
         if !found.starts_with(&format!("ludex-{kind} ")) {
-            return Err(not_ours);
+            return Err(wrong_kind);
         }
         if found != known {
             return Err(Error::Version { found, known });
         }
         for (name, value) in header.iter().filter(|(name, _)| !["__metadata__", "sha256"].contains(&name.as_str())) {
             let tensor = tensor(value, data).ok_or_else(|| malformed(&format!("tensor {name}")))?;
-            store.tensors.insert(name.clone(), tensor);
+            file.tensors.insert(name.clone(), tensor);
         }
-        Ok(store)
+        Ok(file)
     }
 
     /// The text under this key.

@@ -1,9 +1,9 @@
-//! Loops over eight lanes with one fixed order of summation, so that the same numbers give the same bits on one thread
-//! or many, in a batch or alone.
+//! Vector loops with one fixed order of summation, so that the same numbers give the same bits on any number of threads
+//! and with any register width.
 
 use wide::f32x8;
 
-/// Lanes in a register: all widths are padded to a multiple of this.
+/// Lanes of `f32` in a register; widths are padded to a multiple of this.
 pub(crate) const LANES: usize = 8;
 
 /// `n` rounded up to a multiple of [`LANES`].
@@ -11,19 +11,19 @@ pub(crate) const fn padded(n: usize) -> usize {
     n.div_ceil(LANES) * LANES
 }
 
-/// The first eight of a slice.
+/// The first eight numbers of a slice.
 #[inline(always)]
 pub(crate) fn load(x: &[f32]) -> f32x8 {
     f32x8::new(x[..LANES].try_into().expect("eight lanes"))
 }
 
-/// Into the first eight of a slice.
+/// Writes the first eight numbers of a slice.
 #[inline(always)]
 pub(crate) fn store(x: f32x8, out: &mut [f32]) {
     out[..LANES].copy_from_slice(&x.to_array());
 }
 
-/// The sum of the lanes: opposite halves first.
+/// The sum of the lanes: lane k and k + 4 first.
 #[inline(always)]
 pub(crate) fn sum(x: f32x8) -> f32 {
     let x = x.to_array();
@@ -39,7 +39,7 @@ pub(crate) fn axpy(c: f64, x: &[f64], y: &mut [f64]) {
     }
 }
 
-/// The inner product in `f64`, in eight interleaved sums.
+/// The inner product in `f64`, as eight interleaved sums.
 #[inline(always)]
 pub(crate) fn dot64(a: &[f64], b: &[f64]) -> f64 {
     let mut s = [0.0; 8];

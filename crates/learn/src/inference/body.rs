@@ -1,24 +1,28 @@
-//! What follows the first layer: dense layers, or the chain of a cascade.
+//! All that follows the first layer: the dense layers of an MLP, or the units of a cascade.
 //!
-//! Order of summation, the same in every path. A dense layer with few outputs ("rows") sums in eight interleaved lanes
-//! (place k in lane k mod 8); one with many ("columns") adds input after input, the even ones to the bias and the odd ones
-//! to zero, and then both. A cascade adds unit after unit, level by level.
+//! Sums are in `f32` and in one fixed order, so that every way to evaluate gives the same bits:
+//! * a dense layer with few outputs ("rows") sums in eight interleaved lanes, input k in lane k mod 8;
+//! * a dense layer with many outputs ("columns") adds the even inputs to the bias and the odd ones to zero, then both
+//!   sums;
+//! * a cascade adds unit after unit in the order of depth, activation and installation. Units of one depth (a level) do
+//!   not see one another, and a run of one activation within a level is computed at once.
 
-use super::first::First;
-use crate::lanes::{LANES, padded, sum};
-use crate::{Act, Cascade, Layer, Mlp, Net};
+use super::first_layer::FirstLayer;
+use crate::simd::{LANES, padded, sum};
+use crate::{Activation, Cascade, Layer, Mlp, Net};
 use wide::{f32x8, i32x8};
 
+/// The layers after the first.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     Layers(Layers),
-    Chain(Chain),
+    Cascade(CascadeUnits),
 }
 
 /// The layers of an MLP after the first.
 #[derive(Clone, Debug)]
 pub(super) struct Layers {
-    act: Act,
+    act: Activation,
     layers: Vec<Dense>,
     first: usize, // units of the first layer
 }
@@ -27,20 +31,20 @@ pub(super) struct Layers {
 struct Dense {
     inputs: usize,
     outputs: usize,
-    rows: bool,
+    rows: bool,          // whether weights are laid out by output
     weights: Vec<f32x8>, // rows: [output][registers of inputs]; columns: [input][registers of outputs]
     bias: Vec<f32x8>,
 }
 
-/// The units of a cascade, sorted by depth and activation, then the outputs.
+/// The hidden units of a cascade, sorted by depth and activation, then its outputs, as one list of places.
 #[derive(Clone, Debug)]
-pub(super) struct Chain {
+pub(super) struct CascadeUnits {
     units: usize,
     outputs: usize,
     width: usize, // registers for units and outputs
     runs: Vec<Run>,
-    down: Vec<f32x8>, // [unit][registers of places]: what a unit adds to later places
-    up: Vec<f32>,     // [place][unit]: the same, by receiver
+    outgoing: Vec<f32x8>, // [unit][registers of places]: the weights from a unit to later places
+    incoming: Vec<f32>,   // [place][unit]: the same weights by receiving place
 }
 
 /// Neighbouring units of one depth and activation.
@@ -48,12 +52,12 @@ pub(super) struct Chain {
 struct Run {
     start: usize,
     end: usize,
-    act: Act,
-    level: usize, // where units of this depth begin
-    close: bool,  // the last run of its depth
+    act: Activation,
+    level_start: usize,  // where units of this depth begin
+    last_of_level: bool, // the last run of its depth
 }
 
-/// Numbers as registers, padded with zeros.
+/// Numbers to registers, padded with zeros.
 fn registers(values: &[f32]) -> impl Iterator<Item = f32x8> + '_ {
     let lane = |chunk: &[f32], k: usize| chunk.get(k).copied().unwrap_or(0.0);
     values.chunks(LANES).map(move |chunk| f32x8::new(std::array::from_fn(|k| lane(chunk, k))))
@@ -79,42 +83,42 @@ impl Body {
                 (Body::Layers(Layers::new(mlp)), first.weights.clone(), first.bias.clone())
             }
             Net::Cascade(cascade) => {
-                let (chain, weights, bias) = Chain::new(cascade);
-                (Body::Chain(chain), weights, bias)
+                let (units, weights, bias) = CascadeUnits::new(cascade);
+                (Body::Cascade(units), weights, bias)
             }
         }
     }
 
-    /// Registers for the longest row of values.
+    /// The number of registers of the widest layer.
     pub(super) fn widest(&self) -> usize {
         match self {
             Body::Layers(l) => l.layers.iter().map(|d| d.bias.len()).max().unwrap_or(0),
-            Body::Chain(c) => c.width,
+            Body::Cascade(c) => c.width,
         }
     }
 
-    /// Registers for a batch.
-    pub(super) fn room(&self) -> usize {
+    /// The number of registers that a batch needs as a buffer.
+    pub(super) fn buffer(&self) -> usize {
         match self {
             Body::Layers(_) => 0,
-            Body::Chain(c) => (c.width * LANES + c.units) * 4,
+            Body::Cascade(c) => (c.width * LANES + c.units) * 4,
         }
     }
 
-    /// From first-layer sums to the outputs' sums, which end in the first registers of `z`; `y` is room to work.
+    /// From first-layer sums to the outputs' sums, which end in the first registers of `z`; `y` is a buffer.
     #[inline]
-    pub(super) fn run(&self, first: &First, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
+    pub(super) fn run(&self, first: &FirstLayer, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
         match self {
             Body::Layers(l) => l.run(first, sums, z, y),
-            Body::Chain(c) => c.run(first, sums, z, y),
+            Body::Cascade(c) => c.run(first, sums, z, y),
         }
     }
 
-    /// The oracle.
+    /// The same in plain loops, for [`super::InferenceNet::plain`].
     pub(super) fn plain(&self, z: Vec<f32>) -> Vec<f32> {
         match self {
             Body::Layers(l) => l.plain(z),
-            Body::Chain(c) => c.plain(z),
+            Body::Cascade(c) => c.plain(z),
         }
     }
 }
@@ -125,16 +129,16 @@ impl Layers {
         Layers { act: mlp.hidden, layers, first: mlp.layers[0].outputs }
     }
 
-    fn run(&self, first: &First, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
+    fn run(&self, first: &FirstLayer, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
         match &self.layers[..] {
-            [] => return first.floats(sums, z),
+            [] => return first.write_floats(sums, z),
             [only] if only.rows && only.outputs <= 3 => {
                 // The common small net: activations go from register to register. The match is outside of the loop.
                 return match self.act {
-                    Act::Relu => only.fused(first, sums, |x| Act::Relu.lanes(x), z),
-                    Act::Logistic => only.fused(first, sums, |x| Act::Logistic.lanes(x), z),
-                    Act::Tanh => only.fused(first, sums, |x| Act::Tanh.lanes(x), z),
-                    act => only.fused(first, sums, |x| act.lanes(x), z),
+                    Activation::Relu => only.fused(first, sums, |x| Activation::Relu.apply_x8(x), z),
+                    Activation::Logistic => only.fused(first, sums, |x| Activation::Logistic.apply_x8(x), z),
+                    Activation::Tanh => only.fused(first, sums, |x| Activation::Tanh.apply_x8(x), z),
+                    act => only.fused(first, sums, |x| act.apply_x8(x), z),
                 };
             }
             _ => {}
@@ -145,7 +149,7 @@ impl Layers {
                 z.iter()
                     .zip(y.iter_mut())
                     .take(layer.inputs.div_ceil(LANES))
-                    .for_each(|(z, y)| *y = self.act.lanes(*z));
+                    .for_each(|(z, y)| *y = self.act.apply_x8(*z));
             }
             layer.run(y, z);
         }
@@ -154,7 +158,7 @@ impl Layers {
     fn plain(&self, mut z: Vec<f32>) -> Vec<f32> {
         let mut width = self.first;
         for layer in &self.layers {
-            let y: Vec<f32> = z[..padded(width)].iter().map(|&v| self.act.one(v)).collect();
+            let y: Vec<f32> = z[..padded(width)].iter().map(|&v| self.act.apply(v)).collect();
             z = layer.plain(&y);
             width = layer.outputs;
         }
@@ -184,7 +188,7 @@ impl Dense {
         if self.rows { self.by_rows(y, z) } else { self.by_columns(y, z) }
     }
 
-    /// Three rows at once, so that one's additions need not wait for another's.
+    /// Three rows at once: their additions do not depend on one another.
     #[inline(always)]
     fn by_rows(&self, y: &[f32x8], z: &mut [f32x8]) {
         let stride = self.inputs.div_ceil(LANES);
@@ -207,11 +211,11 @@ impl Dense {
 
     /// [`Dense::by_rows`] of at most three rows on activations that are never stored.
     #[inline(always)]
-    fn fused(&self, first: &First, sums: &[i32x8], act: impl Fn(f32x8) -> f32x8, z: &mut [f32x8]) {
+    fn fused(&self, first: &FirstLayer, sums: &[i32x8], act: impl Fn(f32x8) -> f32x8, z: &mut [f32x8]) {
         let stride = self.inputs.div_ceil(LANES);
         let row = |r: usize| self.weights.get(r * stride..(r + 1) * stride).unwrap_or(&self.weights[..stride]);
         let mut total = [f32x8::ZERO; 3];
-        for (((z, a), b), c) in first.numbers(sums).zip(row(0)).zip(row(1)).zip(row(2)) {
+        for (((z, a), b), c) in first.floats(sums).zip(row(0)).zip(row(1)).zip(row(2)) {
             let y = act(z);
             total[0] += *a * y;
             total[1] += *b * y;
@@ -284,7 +288,7 @@ impl Dense {
     }
 }
 
-/// The units of a cascade by depth and activation; nothing for other nets.
+/// The units of a cascade in the order of depth and activation; empty for other nets.
 pub(super) fn order(net: &Net) -> Vec<usize> {
     match net {
         Net::Mlp(_) => vec![],
@@ -298,11 +302,11 @@ fn sorted(net: &Cascade) -> Vec<usize> {
     order
 }
 
-impl Chain {
-    fn new(net: &Cascade) -> (Chain, Vec<f32>, Vec<f32>) {
+impl CascadeUnits {
+    fn new(net: &Cascade) -> (CascadeUnits, Vec<f32>, Vec<f32>) {
         let (units, outputs) = (net.units.len(), net.out.len());
         let order = sorted(net);
-        // The weights of place p: a unit in the new order, or an output after them.
+        // The weights of place p.
         let weights = |p: usize| if p < units { &net.units[order[p]].weights } else { &net.out[p - units] };
         let between = |from: usize, to: usize| match weights(to).get(1 + net.inputs + order[from]) {
             Some(&w) if to > from => w,
@@ -317,48 +321,51 @@ impl Chain {
                 Some(run) if before.is_some_and(|b| (b.depth, b.act) == (unit.depth, unit.act)) => run.end = p + 1,
                 last => {
                     let same = before.is_some_and(|b| b.depth == unit.depth);
-                    let level = last.as_ref().filter(|_| same).map_or(p, |run| run.level);
+                    let level_start = last.as_ref().filter(|_| same).map_or(p, |run| run.level_start);
                     if let Some(run) = last {
-                        run.close = !same;
+                        run.last_of_level = !same;
                     }
-                    runs.push(Run { start: p, end: p + 1, act: unit.act, level, close: true });
+                    runs.push(Run { start: p, end: p + 1, act: unit.act, level_start, last_of_level: true });
                 }
             }
         }
         let places = units + outputs;
-        let sent = |from: usize| (0..places).map(|to| between(from, to)).collect::<Vec<f32>>();
-        let chain = Chain {
+        let outgoing = |from: usize| (0..places).map(|to| between(from, to)).collect::<Vec<f32>>();
+        let cascade = CascadeUnits {
             units,
             outputs,
             width: places.div_ceil(LANES),
             runs,
-            down: (0..units).flat_map(|from| registers(&sent(from)).collect::<Vec<_>>()).collect(),
-            up: (0..places).flat_map(|to| (0..units).map(move |from| (from, to))).map(|(f, t)| between(f, t)).collect(),
+            outgoing: (0..units).flat_map(|from| registers(&outgoing(from)).collect::<Vec<_>>()).collect(),
+            incoming: (0..places)
+                .flat_map(|to| (0..units).map(move |from| (from, to)))
+                .map(|(f, t)| between(f, t))
+                .collect(),
         };
         let first = (0..net.inputs).flat_map(|i| (0..places).map(move |p| (i, p)));
         let first = first.map(|(i, p)| weights(p)[1 + i]).collect();
         let bias = (0..places).map(|p| weights(p)[0]).collect();
-        (chain, first, bias)
+        (cascade, first, bias)
     }
 
-    fn run(&self, first: &First, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
+    fn run(&self, first: &FirstLayer, sums: &[i32x8], z: &mut [f32x8], y: &mut [f32x8]) {
         let z = &mut z[..self.width];
-        first.floats(sums, z);
+        first.write_floats(sums, z);
         for run in &self.runs {
-            if run.end - run.level == 1 && run.close {
-                let y = run.act.lanes(f32x8::splat(at(z, run.start)));
-                self.spread(run.start, run.end, y, z);
+            if run.end - run.level_start == 1 && run.last_of_level {
+                let y = run.act.apply_x8(f32x8::splat(at(z, run.start)));
+                self.propagate(run.start, run.end, y, z);
                 continue;
             }
-            // Registers that other runs share are taken as a whole; only this run's lanes are kept.
+            // A register may hold units of other runs too: of its lanes only those of this run are kept.
             let first = run.start / LANES;
             for (r, z) in z[first..run.end.div_ceil(LANES)].iter().enumerate() {
-                let (new, at) = (run.act.lanes(*z).to_array(), (first + r) * LANES);
+                let (new, at) = (run.act.apply_x8(*z).to_array(), (first + r) * LANES);
                 (at.max(run.start)..(at + LANES).min(run.end)).for_each(|k| set(y, k, new[k % LANES]));
             }
-            if run.close {
-                for from in run.level..run.end {
-                    self.spread(from, run.end, f32x8::splat(at(y, from)), z);
+            if run.last_of_level {
+                for from in run.level_start..run.end {
+                    self.propagate(from, run.end, f32x8::splat(at(y, from)), z);
                 }
             }
         }
@@ -368,30 +375,31 @@ impl Chain {
         }
     }
 
-    /// Adds what a unit sends to all places from `end` on (and, unheard, to a few before).
+    /// Adds a unit's activation times its weights to all places from `end` on, and to those before in the same
+    /// register, which are not read any more.
     #[inline(always)]
-    fn spread(&self, from: usize, end: usize, y: f32x8, z: &mut [f32x8]) {
+    fn propagate(&self, from: usize, end: usize, y: f32x8, z: &mut [f32x8]) {
         let start = end / LANES;
-        let weights = &self.down[from * self.width + start..(from + 1) * self.width];
+        let weights = &self.outgoing[from * self.width + start..(from + 1) * self.width];
         for (z, w) in z[start..].iter_mut().zip(weights) {
             *z += *w * y;
         }
     }
 
     /// All states of `sums`, up to 32 at a time, one state per lane.
-    pub(super) fn batch(&self, first: &First, sums: &[i32x8], room: &mut [f32x8], out: &mut [f32]) {
+    pub(super) fn run_batch(&self, first: &FirstLayer, sums: &[i32x8], buffer: &mut [f32x8], out: &mut [f32]) {
         let group = 4 * LANES;
         for (rows, out) in sums.chunks(group * self.width).zip(out.chunks_mut(group * self.outputs)) {
             match (rows.len() / self.width).div_ceil(LANES) {
-                1 => self.group::<1>(first, rows, room, out),
-                2 => self.group::<2>(first, rows, room, out),
-                _ => self.group::<4>(first, rows, room, out),
+                1 => self.group::<1>(first, rows, buffer, out),
+                2 => self.group::<2>(first, rows, buffer, out),
+                _ => self.group::<4>(first, rows, buffer, out),
             }
         }
     }
 
-    fn group<const V: usize>(&self, first: &First, rows: &[i32x8], room: &mut [f32x8], out: &mut [f32]) {
-        let (z, y) = room.split_at_mut(self.width * LANES * V);
+    fn group<const V: usize>(&self, first: &FirstLayer, rows: &[i32x8], buffer: &mut [f32x8], out: &mut [f32]) {
+        let (z, y) = buffer.split_at_mut(self.width * LANES * V);
         for v in 0..V {
             let start = (v * LANES * self.width).min(rows.len());
             for r in 0..self.width {
@@ -402,14 +410,14 @@ impl Chain {
         }
         for run in &self.runs {
             for p in run.start..run.end {
-                let total = self.receive::<V>(p, run.level, z, y);
+                let total = self.weighted_sum::<V>(p, run.level_start, z, y);
                 for (y, t) in y[p * V..][..V].iter_mut().zip(total) {
-                    *y = run.act.lanes(t);
+                    *y = run.act.apply_x8(t);
                 }
             }
         }
         for o in 0..self.outputs {
-            let total = self.receive::<V>(self.units + o, self.units, z, y);
+            let total = self.weighted_sum::<V>(self.units + o, self.units, z, y);
             let values = total.iter().flat_map(|t| t.to_array());
             out.iter_mut().skip(o).step_by(self.outputs).zip(values).for_each(|(out, v)| *out = v);
         }
@@ -417,9 +425,9 @@ impl Chain {
 
     /// The sum at place `p`, of the first layer and all units before `end`.
     #[inline(always)]
-    fn receive<const V: usize>(&self, p: usize, end: usize, z: &[f32x8], y: &[f32x8]) -> [f32x8; V] {
+    fn weighted_sum<const V: usize>(&self, p: usize, end: usize, z: &[f32x8], y: &[f32x8]) -> [f32x8; V] {
         let mut total: [f32x8; V] = z[p * V..][..V].try_into().expect("as many");
-        let weights = &self.up[p * self.units..][..end];
+        let weights = &self.incoming[p * self.units..][..end];
         for (w, y) in weights.iter().zip(y.chunks_exact(V)) {
             for (t, y) in total.iter_mut().zip(y) {
                 *t += f32x8::splat(*w) * *y;
@@ -431,11 +439,11 @@ impl Chain {
     fn plain(&self, z: Vec<f32>) -> Vec<f32> {
         let mut y = vec![0.0; self.units];
         let total = |p: usize, end: usize, y: &[f32]| {
-            (0..end).fold(z[p], |total, from| total + self.up[p * self.units + from] * y[from])
+            (0..end).fold(z[p], |total, from| total + self.incoming[p * self.units + from] * y[from])
         };
         for run in &self.runs {
             for p in run.start..run.end {
-                y[p] = run.act.one(total(p, run.level, &y));
+                y[p] = run.act.apply(total(p, run.level_start, &y));
             }
         }
         (self.units..self.units + self.outputs).map(|p| total(p, self.units, &y)).collect()

@@ -1,4 +1,5 @@
-//! Backward iterative deepening (Ghignone & Cancelliere): leaves, and what follows from them, around a match that was played.
+//! Backward iterative deepening (Ghignone & Cancelliere): finds terminal states around a match that was played, and the exact
+//! values that follow from them.
 //!
 //! ```text
 //! line   s0 .. s(T-2)  s(T-1)  s(T)          step 1: root s(T-1), 1 ply;   step 2: root s(T-2), 2 plies;   ..
@@ -7,46 +8,49 @@
 //! sub-search contains the one before. That one is not searched again: its value is passed on, and all steps together visit
 //! exactly the nodes of the last.
 //!
-//! Nothing is pruned unless asked for, because leaves are what is sought. A value is known if it follows from terminal
-//! states: a win if one child wins, anything else only if all children are known. States at the bottom that are not terminal
-//! are unknown, unless a [`Frontier`] vouches for them ([`Consistent`]: Gherrity 1993). Known nodes are reported to a
-//! [`Watch`]. [`around`] does the same below one state.
+//! Nothing is pruned unless asked for, because terminal states are what is sought. A value is known if it follows from
+//! terminal states: a win if one child wins, anything else only if all children are known. States at the bottom that are not
+//! terminal are unknown, unless a [`Frontier`] gives them a value ([`Consistent`]: Gherrity 1993). Known nodes are reported to
+//! an [`ExactObserver`]. [`full_width`] does the same below one state.
 //!
-//! The player who moves is asked of the game at every node, so turns may repeat.
+//! The game says at every node who moves, so turns may repeat.
 
-use crate::watch::{Source, Watch};
-use crate::{Clock, Unwatched};
-use ludex_core::{Evaluator, Game, Limit, Move, Payoffs, Player};
+use crate::Clock;
+use crate::observer::{ExactObserver, Source};
+use ludex_core::{Control, Evaluator, Game, Move, Payoffs, Player};
 use std::collections::HashMap;
 
-/// What need not be searched.
+/// What is not searched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Cuts {
-    /// Everything is: every leaf is found.
+pub enum Pruning {
+    /// Everything is searched: every terminal state is found.
     #[default]
     None,
-    /// The brothers of a move that wins for certain: all that alpha-beta can cut and still leave values instead of bounds.
+    /// The siblings of a move that wins for certain are not: all that alpha-beta can cut and still give values, not bounds.
     Wins,
 }
 
 /// What can be chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Options {
-    /// What need not be searched.
-    pub cuts: Cuts,
-    /// Whether a state that was reached in another order of moves is searched again. If not, fewer nodes find the same
-    /// leaves, and node counts are no longer those of trees.
-    pub join: bool,
+pub struct BackwardOptions {
+    /// What is not searched.
+    pub pruning: Pruning,
+    /// A state that another order of moves leads to is not searched again. Fewer nodes then find the same terminal states, and
+    /// node counts are no longer those of trees.
+    pub transpositions: bool,
 }
 
-/// Vouches for states at the bottom that are not over.
+/// Gives values to states at the bottom that are not over.
 pub trait Frontier<G: Game> {
-    /// What the state is worth, if that may be relied on.
+    /// What the state is worth; `None` if that is not known well enough to be relied on.
     fn value(&mut self, game: &G, s: &G::State) -> Option<Payoffs>;
 }
 
-/// Nobody vouches for anything: only what is certain counts.
-impl<G: Game> Frontier<G> for Unwatched {
+/// States at the bottom are unknown: only what follows from terminal states counts.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct NoFrontier;
+
+impl<G: Game> Frontier<G> for NoFrontier {
     fn value(&mut self, _: &G, _: &G::State) -> Option<Payoffs> {
         None
     }
@@ -75,7 +79,7 @@ impl<G: Game> Frontier<G> for Consistent<'_, G> {
 
 /// One step: a root, searched to the level of the last state.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Step {
+pub struct DeepeningStep {
     /// The place of the root in the line.
     pub ply: usize,
     /// Nodes visited in this step alone.
@@ -84,11 +88,11 @@ pub struct Step {
     pub value: Option<Payoffs>,
 }
 
-/// What was done.
+/// What backward deepening did.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Climb {
+pub struct Deepening {
     /// The finished steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<DeepeningStep>,
     /// All nodes, those of an unfinished step too.
     pub nodes: u64,
 }
@@ -98,74 +102,74 @@ type Known = (Payoffs, Source);
 
 /// Steps back from the last state of a line, the states of a match in order, until the limit (nodes or time) or the start
 /// is reached.
-pub fn climb<G: Game, W: Watch<G>>(
+pub fn deepen<G: Game, O: ExactObserver<G>>(
     game: &G,
     line: &[G::State],
-    options: Options,
-    limit: &Limit,
+    options: BackwardOptions,
+    control: &Control,
     frontier: &mut dyn Frontier<G>,
-    watch: &mut W,
-) -> Climb {
-    let mut work = Work::new(game, options, limit, frontier, watch);
-    let mut climb = Climb::default();
-    let Some((last, before)) = line.split_last() else { return climb };
-    let mut below = work.node(last, 0);
+    observer: &mut O,
+) -> Deepening {
+    let mut searcher = Searcher::new(game, options, control, frontier, observer);
+    let mut done = Deepening::default();
+    let Some((last, before)) = line.split_last() else { return done };
+    let mut below = searcher.node(last, 0);
     for (ply, root) in before.iter().enumerate().rev() {
-        if work.aborted {
+        if searcher.aborted {
             break;
         }
-        let start = if climb.steps.is_empty() { 0 } else { work.nodes };
-        let value = work.root(root, (before.len() - ply) as u32, &line[ply + 1], below);
-        if !work.aborted {
-            climb.steps.push(Step { ply, nodes: work.nodes - start, value: value.map(|k| k.0) });
+        let start = if done.steps.is_empty() { 0 } else { searcher.nodes };
+        let value = searcher.root(root, (before.len() - ply) as u32, &line[ply + 1], below);
+        if !searcher.aborted {
+            done.steps.push(DeepeningStep { ply, nodes: searcher.nodes - start, value: value.map(|k| k.0) });
             below = value;
         }
     }
-    climb.nodes = work.nodes;
-    climb
+    done.nodes = searcher.nodes;
+    done
 }
 
 /// Searches everything at most `depth` plies below a state; gives its value, if that is known.
-pub fn around<G: Game, W: Watch<G>>(
+pub fn full_width<G: Game, O: ExactObserver<G>>(
     game: &G,
     s: &G::State,
     depth: u32,
-    limit: &Limit,
+    control: &Control,
     frontier: &mut dyn Frontier<G>,
-    watch: &mut W,
+    observer: &mut O,
 ) -> Option<Payoffs> {
-    Work::new(game, Options::default(), limit, frontier, watch).node(s, depth).map(|k| k.0)
+    Searcher::new(game, BackwardOptions::default(), control, frontier, observer).node(s, depth).map(|k| k.0)
 }
 
-struct Work<'a, G: Game, W: Watch<G>> {
+struct Searcher<'a, G: Game, O: ExactObserver<G>> {
     game: &'a G,
-    options: Options,
+    options: BackwardOptions,
     clock: Clock,
     frontier: &'a mut dyn Frontier<G>,
-    watch: &'a mut W,
+    observer: &'a mut O,
     nodes: u64,
     most_nodes: u64,
     aborted: bool,
     /// Move lists, one for each ply that is being searched.
     lists: Vec<Vec<Move>>,
-    /// What is known of states with so many plies below them.
-    joined: HashMap<u64, Option<Known>>,
+    /// What is known of states with so many plies below them, by key and depth.
+    known: HashMap<u64, Option<Known>>,
 }
 
 /// The value of a node from those of its children, as they come.
-struct Family {
+struct ChildValues {
     mover: Player,
     best: Option<Known>,
     source: Source,
     all: bool,
 }
 
-impl Family {
+impl ChildValues {
     fn new(mover: Player) -> Self {
-        Family { mover, best: None, source: Source::Terminal, all: true }
+        ChildValues { mover, best: None, source: Source::Terminal, all: true }
     }
 
-    /// Whether this child wins.
+    /// Adds the value of a child; whether it wins for the mover.
     fn add(&mut self, child: Option<Known>) -> bool {
         let Some((value, source)) = child else {
             self.all = false;
@@ -188,23 +192,29 @@ impl Family {
     }
 }
 
-impl<'a, G: Game, W: Watch<G>> Work<'a, G, W> {
-    fn new(game: &'a G, options: Options, limit: &Limit, frontier: &'a mut dyn Frontier<G>, watch: &'a mut W) -> Self {
-        Work {
+impl<'a, G: Game, O: ExactObserver<G>> Searcher<'a, G, O> {
+    fn new(
+        game: &'a G,
+        options: BackwardOptions,
+        control: &Control,
+        frontier: &'a mut dyn Frontier<G>,
+        observer: &'a mut O,
+    ) -> Self {
+        Searcher {
             game,
             options,
-            clock: Clock::start(limit),
+            clock: Clock::start(control),
             frontier,
-            watch,
+            observer,
             nodes: 0,
-            most_nodes: limit.nodes.unwrap_or(u64::MAX),
+            most_nodes: control.limit.nodes.unwrap_or(u64::MAX),
             aborted: false,
             lists: Vec::new(),
-            joined: HashMap::new(),
+            known: HashMap::new(),
         }
     }
 
-    /// A root, one of whose children was searched in the step before.
+    /// The value of a root, one of whose children was searched in the step before.
     fn root(&mut self, s: &G::State, depth: u32, played: &G::State, below: Option<Known>) -> Option<Known> {
         if self.enough() {
             return None;
@@ -217,22 +227,22 @@ impl<'a, G: Game, W: Watch<G>> Work<'a, G, W> {
             return None;
         }
         if let Some(value) = self.game.outcome(s) {
-            self.watch.exact(self.game, s, value, Source::Terminal);
+            self.observer.exact(self.game, s, value, Source::Terminal);
             return Some((value, Source::Terminal));
         }
         if depth == 0 {
             return self.frontier.value(self.game, s).map(|value| (value, Source::Consistent));
         }
-        let key = match self.options.join {
+        let key = match self.options.transpositions {
             true => ludex_core::mix(self.game.key(s) ^ self.game.history_key(s)) ^ depth as u64,
             false => return self.children(s, depth, None),
         };
-        if let Some(known) = self.joined.get(&key) {
+        if let Some(known) = self.known.get(&key) {
             return *known;
         }
         let known = self.children(s, depth, None);
         if !self.aborted {
-            self.joined.insert(key, known);
+            self.known.insert(key, known);
         }
         known
     }
@@ -241,7 +251,7 @@ impl<'a, G: Game, W: Watch<G>> Work<'a, G, W> {
     fn children(&mut self, s: &G::State, depth: u32, given: Option<(&G::State, Option<Known>)>) -> Option<Known> {
         let mut moves = self.lists.pop().unwrap_or_default();
         self.game.legal(s, &mut moves);
-        let mut family = Family::new(self.game.mover(s));
+        let mut values = ChildValues::new(self.game.mover(s));
         for &m in &moves {
             let mut child = s.clone();
             self.game.play(&mut child, m);
@@ -249,8 +259,8 @@ impl<'a, G: Game, W: Watch<G>> Work<'a, G, W> {
                 Some((played, below)) if *played == child => below,
                 _ => self.node(&child, depth - 1),
             };
-            let wins = family.add(value);
-            if self.aborted || (wins && self.options.cuts == Cuts::Wins) {
+            let wins = values.add(value);
+            if self.aborted || (wins && self.options.pruning == Pruning::Wins) {
                 break;
             }
         }
@@ -258,9 +268,9 @@ impl<'a, G: Game, W: Watch<G>> Work<'a, G, W> {
         if self.aborted {
             return None;
         }
-        let known = family.value();
+        let known = values.value();
         if let Some((value, source)) = known {
-            self.watch.exact(self.game, s, value, source);
+            self.observer.exact(self.game, s, value, source);
         }
         known
     }

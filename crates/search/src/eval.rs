@@ -1,8 +1,8 @@
-//! Evaluators that need no learning: none, random values, random rollouts.
+//! Evaluators that need no learning: zero, random values, random rollouts.
 
 use ludex_core::{Evaluator, Game, Payoffs, Player, Rng, mix, playout};
 
-/// Every state is worth nothing to anybody.
+/// Every state is worth 0 to every player.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Zero;
 

@@ -1,6 +1,6 @@
-//! A player that looks no further than its evaluator's scores of the legal moves: what was learned, without search.
+//! The player without search: it plays by its evaluator's scores of the legal moves, which shows what was learned alone.
 
-use ludex_core::{Choice, Evaluator, Game, Limit, Move, Payoffs, Rng, RootMove, Search};
+use ludex_core::{Choice, Control, Evaluator, Game, INSTANT, Limit, LimitKind, Move, Payoffs, Rng, RootMove, Search};
 
 /// Plays the move with the highest score; of equals a random one.
 pub struct Greedy<G: Game> {
@@ -17,7 +17,7 @@ impl<G: Game> Greedy<G> {
 }
 
 impl<G: Game> Search<G> for Greedy<G> {
-    fn search(&mut self, game: &G, s: &G::State, _: &Limit, rng: &mut Rng) -> Choice {
+    fn search(&mut self, game: &G, s: &G::State, _: &Control, rng: &mut Rng) -> Choice {
         game.legal(s, &mut self.moves);
         self.scores.resize(self.moves.len(), 0.0);
         self.eval.score_moves(game, s, &self.moves, &mut self.scores);
@@ -34,6 +34,14 @@ impl<G: Game> Search<G> for Greedy<G> {
         }
         let nodes = self.moves.len() as u64;
         Choice { mv, value, root: root.collect(), nodes, simulations: 0, depth: 1, line: vec![mv], bytes: 0 }
+    }
+
+    fn limits(&self) -> &'static [LimitKind] {
+        INSTANT
+    }
+
+    fn default_limit(&self) -> Limit {
+        Limit::default()
     }
 }
 
@@ -54,7 +62,7 @@ mod tests {
     #[test]
     fn the_highest_score_is_played() {
         let nim = Nim::new(11);
-        let choice = Greedy::new(Box::new(Knows)).search(&nim, &nim.initial(), &Limit::default(), &mut Rng::new(1));
+        let choice = Greedy::new(Box::new(Knows)).search(&nim, &nim.initial(), &Control::default(), &mut Rng::new(1));
         assert_eq!((nim.move_name(choice.mv).as_str(), choice.root.len()), ("3", 3));
         assert_eq!(choice.value[nim.mover(&nim.initial())], 1.0);
     }

@@ -2,7 +2,7 @@
 
 use ludex_core::{Evaluator, Game, Limit, Move, Payoffs, Player, Rng, Search};
 use ludex_games::*;
-use ludex_search::alphabeta::{AlphaBeta, Options, Order, Ties};
+use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions, Order, Ties};
 use ludex_search::eval::RandomValue;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -52,7 +52,7 @@ fn random_state<G: Game>(game: &G, rng: &mut Rng) -> G::State {
 fn equals_minimax<G: Game>(game: G) {
     let mut rng = Rng::new(SEED);
     let build = |order, table, deepening| {
-        let options = Options { order, table, deepening, ties: Ties::Random };
+        let options = AlphaBetaOptions { order, table, deepening, ties: Ties::Random };
         AlphaBeta::<G>::new(Box::new(RandomValue::Hashed(SEED)), options)
     };
     let mut searches = [
@@ -77,7 +77,7 @@ fn equals_minimax<G: Game>(game: G) {
         let values: Vec<f64> = moves.iter().map(value).collect();
         let best = values.iter().copied().fold(f64::MIN, f64::max);
         for (how, search) in &mut searches {
-            let choice = search.search(&game, &s, &Limit::depth(depth), &mut rng);
+            let choice = search.search(&game, &s, &Limit::depth(depth).into(), &mut rng);
             let at = format!("{} \"{}\" depth {depth} {how}", game.info().name, game.position(&s));
             let value = choice.value[mover] as f64;
             assert!((value - best.clamp(-1.0, 1.0)).abs() < 1e-6, "{at}: {value} is not {best}");
@@ -146,7 +146,7 @@ where
 /// Alpha-beta without any evaluation, as deep as it takes, equals enumeration; gives the value.
 fn solved<G: Game>(game: G) -> f32 {
     let s = game.initial();
-    let choice = AlphaBeta::plain().search(&game, &s, &Limit::depth(100), &mut Rng::new(1));
+    let choice = AlphaBeta::plain().search(&game, &s, &Limit::depth(100).into(), &mut Rng::new(1));
     let value = choice.value[Player(0)];
     let enumerated = solve(&game, &s, &mut HashMap::new());
     assert!((enumerated - value).abs() < 1e-6, "{}: {value}, enumerated {enumerated}", game.info().name);
@@ -178,12 +178,12 @@ fn dots_and_boxes_have_their_known_margins() {
 fn limits_are_kept() {
     let game = Connect4::<u64>::new(7, 6, 4).unwrap();
     let s = game.initial();
-    let search = |limit: &Limit| AlphaBeta::plain().search(&game, &s, limit, &mut Rng::new(1));
-    assert!(search(&Limit::nodes(5_000)).nodes <= 5_000);
-    assert!(search(&Limit::nodes(1)).root.len() == 7);
-    assert_eq!(search(&Limit::depth(3)).depth, 3);
+    let search = |limit: Limit| AlphaBeta::plain().search(&game, &s, &limit.into(), &mut Rng::new(1));
+    assert!(search(Limit::nodes(5_000)).nodes <= 5_000);
+    assert!(search(Limit::nodes(1)).root.len() == 7);
+    assert_eq!(search(Limit::depth(3)).depth, 3);
     let start = std::time::Instant::now();
-    search(&Limit::time(std::time::Duration::from_millis(30)));
+    search(Limit::time(std::time::Duration::from_millis(30)));
     assert!(start.elapsed().as_millis() < 2_000);
 }
 
@@ -191,11 +191,11 @@ fn limits_are_kept() {
 fn equal_root_moves_are_played_at_random_or_the_first() {
     let game = Mnk::<1>::new("tictactoe", 3, 3, 3, false).unwrap();
     let s = game.initial();
-    let first = Options { ties: Ties::First, ..Options::default() };
-    let played = |options: Options| -> Vec<Move> {
+    let first = AlphaBetaOptions { ties: Ties::First, ..AlphaBetaOptions::default() };
+    let played = |options: AlphaBetaOptions| -> Vec<Move> {
         let play = |seed| {
             let zero = Box::new(ludex_search::eval::Zero);
-            AlphaBeta::new(zero, options).search(&game, &s, &Limit::depth(2), &mut Rng::new(seed)).mv
+            AlphaBeta::new(zero, options).search(&game, &s, &Limit::depth(2).into(), &mut Rng::new(seed)).mv
         };
         let mut moves: Vec<Move> = (0..100).map(play).collect();
         moves.sort();
@@ -203,13 +203,13 @@ fn equal_root_moves_are_played_at_random_or_the_first() {
         moves
     };
     assert_eq!(played(first), [Move(0)]);
-    assert_eq!(played(Options::default()).len(), 9);
+    assert_eq!(played(AlphaBetaOptions::default()).len(), 9);
 }
 
 #[test]
 fn payoffs_of_the_choice_belong_to_players() {
     let game = Connect4::<u64>::new(7, 6, 4).unwrap();
     let s = game.parse_position("1212345").unwrap();
-    let choice = AlphaBeta::plain().search(&game, &s, &Limit::depth(4), &mut Rng::new(1));
+    let choice = AlphaBeta::plain().search(&game, &s, &Limit::depth(4).into(), &mut Rng::new(1));
     assert_eq!(choice.value, Payoffs::of(Player(0), choice.value[Player(0)]));
 }

@@ -2,18 +2,20 @@
 //! and alpha-beta reports nothing but exact values.
 
 use ludex_core::toy::Nim;
-use ludex_core::{Evaluator, Game, Limit, Payoffs, Player, Rng, Search, perft};
+use ludex_core::{Control, Evaluator, Game, Limit, Payoffs, Player, Rng, Search, perft};
 use ludex_games::*;
-use ludex_search::alphabeta::{AlphaBeta, Options as AlphaBetaOptions, Order};
-use ludex_search::backward::{Climb, Consistent, Cuts, Frontier, Options, around, climb};
+use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions, Order};
+use ludex_search::backward::{
+    BackwardOptions, Consistent, Deepening, Frontier, NoFrontier, Pruning, deepen, full_width,
+};
 use ludex_search::eval::RandomValue;
-use ludex_search::{Source, Unwatched, Watch};
+use ludex_search::{ExactObserver, Source};
 use std::collections::{HashMap, HashSet};
 
 /// Writes everything down.
 struct Notes<G: Game>(Vec<(G::State, Payoffs, Source)>);
 
-impl<G: Game> Watch<G> for Notes<G> {
+impl<G: Game> ExactObserver<G> for Notes<G> {
     fn exact(&mut self, _: &G, s: &G::State, value: Payoffs, source: Source) {
         self.0.push((s.clone(), value, source));
     }
@@ -72,16 +74,16 @@ fn check<G: Game>(game: &G, plies: usize) {
         let line = random_match(game, &mut Rng::new(seed));
         let line = &line[line.len().saturating_sub(plies + 1)..];
         let depth = line.len() as u32 - 1;
-        let run = |options: Options| -> (Climb, Notes<G>) {
+        let run = |options: BackwardOptions| -> (Deepening, Notes<G>) {
             let mut notes = Notes(Vec::new());
-            let climb = climb(game, line, options, &Limit::default(), &mut Unwatched, &mut notes);
-            (climb, notes)
+            let done = deepen(game, line, options, &Control::default(), &mut NoFrontier, &mut notes);
+            (done, notes)
         };
         let at = format!("{} seed {seed}", game.info().name);
         let mut wanted = HashSet::new();
         leaves(game, &line[0], depth, &mut wanted);
-        let (whole, notes) = run(Options::default());
-        let (_, joined) = run(Options { join: true, ..Options::default() });
+        let (whole, notes) = run(BackwardOptions::default());
+        let (_, joined) = run(BackwardOptions { transpositions: true, ..BackwardOptions::default() });
         let over = |notes: &Notes<G>| -> HashSet<G::State> {
             notes.0.iter().filter(|(s, ..)| game.outcome(s).is_some()).map(|(s, ..)| s.clone()).collect()
         };
@@ -96,7 +98,7 @@ fn check<G: Game>(game: &G, plies: usize) {
             assert_eq!(total, nodes(&line[step.ply], i as u32 + 1), "{at}: step {i}");
         }
         assert_eq!((whole.steps.len() as u32, whole.nodes), (depth, total), "{at}");
-        let (cut, pruned) = run(Options { cuts: Cuts::Wins, ..Options::default() });
+        let (cut, pruned) = run(BackwardOptions { pruning: Pruning::Wins, ..BackwardOptions::default() });
         assert!(cut.nodes <= whole.nodes, "{at}");
         for (s, value, source) in notes.0.iter().chain(&joined.0).chain(&pruned.0) {
             assert_eq!(*source, Source::Terminal);
@@ -124,16 +126,16 @@ fn limits_are_kept_and_what_was_found_before_counts() {
     let game = Connect4::<u64>::new(7, 6, 4).unwrap();
     let line = random_match(&game, &mut Rng::new(1));
     let mut notes = Notes(Vec::new());
-    let limit = Limit::nodes(1_000);
-    let found = climb(&game, &line, Options::default(), &limit, &mut Unwatched, &mut notes);
+    let limit = Limit::nodes(1_000).into();
+    let found = deepen(&game, &line, BackwardOptions::default(), &limit, &mut NoFrontier, &mut notes);
     assert_eq!(found.nodes, 1_000);
     assert!(!found.steps.is_empty() && found.steps.len() < line.len() && notes.0.len() > 10);
-    let limit = Limit::time(std::time::Duration::from_millis(20));
+    let limit = Limit::time(std::time::Duration::from_millis(20)).into();
     let start = std::time::Instant::now();
-    climb(&game, &line, Options::default(), &limit, &mut Unwatched, &mut notes);
+    deepen(&game, &line, BackwardOptions::default(), &limit, &mut NoFrontier, &mut notes);
     assert!(start.elapsed().as_millis() < 2_000);
     // A line of one state has nothing to step back to.
-    let found = climb(&game, &line[..1], Options::default(), &Limit::default(), &mut Unwatched, &mut notes);
+    let found = deepen(&game, &line[..1], BackwardOptions::default(), &Control::default(), &mut NoFrontier, &mut notes);
     assert!(found.steps.is_empty());
 }
 
@@ -152,13 +154,13 @@ fn a_heuristic_vouches_for_states_where_it_agrees_with_itself_one_ply_further() 
     let nim = Nim::new(20);
     let value = |tolerance: f32, notes: &mut Notes<Nim>| {
         let mut consistent = Consistent { eval: &mut Truth, tolerance };
-        around(&nim, &nim.initial(), 3, &Limit::default(), &mut consistent, notes)
+        full_width(&nim, &nim.initial(), 3, &Control::default(), &mut consistent, notes)
     };
     let mut notes = Notes(Vec::new());
     // Twenty is a multiple of four: the mover loses, as the consistent heuristic three plies below says.
     assert_eq!(value(0.1, &mut notes).map(|v| v[Player(0)]), Some(-0.9));
     assert!(!notes.0.is_empty() && notes.0.iter().all(|(.., source)| *source == Source::Consistent));
-    assert!(Unwatched.value(&nim, &nim.initial()).is_none());
+    assert!(NoFrontier.value(&nim, &nim.initial()).is_none());
     // A heuristic at odds with itself vouches for nothing.
     struct Wild;
     impl Evaluator<Nim> for Wild {
@@ -167,7 +169,7 @@ fn a_heuristic_vouches_for_states_where_it_agrees_with_itself_one_ply_further() 
         }
     }
     let mut wild = Consistent { eval: &mut Wild, tolerance: 0.1 };
-    assert_eq!(around(&nim, &nim.initial(), 3, &Limit::default(), &mut wild, &mut Notes(Vec::new())), None);
+    assert_eq!(full_width(&nim, &nim.initial(), 3, &Control::default(), &mut wild, &mut Notes(Vec::new())), None);
 }
 
 /// Whatever the depth, the order and the heuristic, what alpha-beta reports is the true value.
@@ -177,20 +179,20 @@ fn reports_are_exact<G: Game>(game: G) {
     for (seed, order) in [(1, Order::Eval), (2, Order::Killers), (3, Order::None)] {
         let options = AlphaBetaOptions { order, table: 1, ..AlphaBetaOptions::default() };
         let eval = Box::new(RandomValue::Hashed(seed));
-        let mut search = AlphaBeta::watched(eval, options, Notes::<G>(Vec::new()));
+        let mut search = AlphaBeta::observed(eval, options, Notes::<G>(Vec::new()));
         let mut rng = Rng::new(seed);
         let mut s = game.initial();
         while game.outcome(&s).is_none() {
-            let limit = if seed == 2 { Limit::nodes(400) } else { Limit::depth(4) };
+            let limit = if seed == 2 { Limit::nodes(400) } else { Limit::depth(4) }.into();
             let choice = search.search(&game, &s, &limit, &mut rng);
             game.play(&mut s, choice.mv);
         }
-        for (s, value, source) in &search.watch.0 {
+        for (s, value, source) in &search.observer.0 {
             assert_eq!(*source, Source::Terminal);
             let truth = solve(&game, s, &mut memory);
             assert_eq!(value[Player(0)], truth, "{} {order:?}: {}", game.info().name, game.position(s));
         }
-        told += search.watch.0.len();
+        told += search.observer.0.len();
     }
     assert!(told > 30, "{}: {told} reports", game.info().name);
 }
@@ -207,12 +209,12 @@ fn alphabeta_reports_exact_values_and_never_bounds() {
 }
 
 #[test]
-fn watching_changes_nothing() {
+fn observing_changes_nothing() {
     let game = Connect4::<u64>::new(7, 6, 4).unwrap();
-    let (s, limit) = (game.parse_position("4433").unwrap(), Limit::nodes(5_000));
+    let (s, limit) = (game.parse_position("4433").unwrap(), Limit::nodes(5_000).into());
     let options = AlphaBetaOptions::default();
     let eval = || Box::new(RandomValue::Hashed(5));
     let alone = AlphaBeta::new(eval(), options).search(&game, &s, &limit, &mut Rng::new(1));
-    let watched = AlphaBeta::watched(eval(), options, Notes(Vec::new())).search(&game, &s, &limit, &mut Rng::new(1));
-    assert_eq!(alone, watched);
+    let observed = AlphaBeta::observed(eval(), options, Notes(Vec::new())).search(&game, &s, &limit, &mut Rng::new(1));
+    assert_eq!(alone, observed);
 }

@@ -5,7 +5,7 @@ use ludex_games::{Connect4, Dots, DotsState, Score};
 use ludex_search::mcts::*;
 use std::sync::{Arc, Mutex};
 
-/// Chances from a hash of the state, the same for player 0 whoever moves; checks that it is led through the playout.
+/// Wdl from a hash of the state, the same for player 0 whoever moves; checks that it is led through the playout.
 struct Hashed<G: Game> {
     followed: Option<G::State>,
     log: Log,
@@ -15,8 +15,8 @@ fn chance<G: Game>(game: &G, s: &G::State, n: u64) -> f32 {
     Rng::stream(game.key(s), n).unit() as f32
 }
 
-impl<G: Game> Outlook<G> for Hashed<G> {
-    fn start(&mut self, _: &G, s: &G::State) {
+impl<G: Game> WdlEvaluator<G> for Hashed<G> {
+    fn refresh(&mut self, _: &G, s: &G::State) {
         self.followed = Some(s.clone());
     }
 
@@ -26,12 +26,12 @@ impl<G: Game> Outlook<G> for Hashed<G> {
         self.followed = Some(s.clone());
     }
 
-    fn chances(&mut self, game: &G, s: &G::State) -> Chances {
+    fn wdl(&mut self, game: &G, s: &G::State) -> Wdl {
         assert_eq!(self.followed.as_ref(), Some(s), "asked about the state that it follows");
         assert!(game.outcome(s).is_none(), "not asked when the game is over");
         let [win, draw, loss] = [0, 1, 2].map(|n| chance(game, s, n));
         self.log.lock().unwrap().push(win.max(draw).max(loss));
-        Chances { of: Player(0), win, draw, loss }
+        Wdl { of: Player(0), win, draw, loss }
     }
 }
 
@@ -41,31 +41,31 @@ fn search<G: Game>(
     s: &G::State,
 ) -> (ludex_core::Choice, Vec<(&'static str, f64)>) {
     let select = Ucb1::new(1.41, Form::Burger, Reward::Signed);
-    let expand = Box::new(AllChildren::new(When::SECOND));
-    let mut mcts = Mcts::new(game, Box::new(select), expand, playout, Box::new(Mean), Options::default());
-    let choice = mcts.search(game, s, &Limit::simulations(3_000), &mut Rng::new(5));
-    (choice, mcts.tally())
+    let expand = Box::new(AllChildren::new(When::SECOND, PlayoutFrom::Child));
+    let mut mcts = Mcts::new(game, Box::new(select), expand, playout, Box::new(Mean), MctsOptions::default());
+    let choice = mcts.search(game, s, &Limit::simulations(3_000).into(), &mut Rng::new(5));
+    (choice, mcts.counters())
 }
 
-/// The largest chance of each answer.
+/// The largest probability of each answer.
 type Log = Arc<Mutex<Vec<f32>>>;
 
-fn cut<G: Game>(ask: Ask, threshold: f32, call: Call) -> (Box<dyn Playout<G>>, Log) {
+fn cut<G: Game>(check: CutCheck, threshold: f32, value: CutValue) -> (Box<dyn Playout<G>>, Log) {
     let log = Log::default();
-    let outlook = Hashed { followed: None, log: log.clone() };
-    (Box::new(CutPlayout::new(Box::new(outlook), ask, threshold, call)), log)
+    let eval = Hashed { followed: None, log: log.clone() };
+    (Box::new(CutPlayout::new(Box::new(eval), check, threshold, value)), log)
 }
 
-const EVERY: Ask = Ask::Every { after: 0, step: 1 };
+const EVERY: CutCheck = CutCheck::Every { after: 0, step: 1 };
 
 #[test]
 fn with_a_threshold_above_one_it_is_the_uniform_playout() {
     fn same<G: Game>(game: &G) {
         let plain = search(game, Box::new(Uniform), &game.initial()).0;
-        for ask in [Ask::Once, EVERY, Ask::Every { after: 3, step: 2 }] {
-            let (choice, tally) = search(game, cut(ask, 1.5, Call::Hard).0, &game.initial());
+        for ask in [CutCheck::AtStart, EVERY, CutCheck::Every { after: 3, step: 2 }] {
+            let (choice, counters) = search(game, cut(ask, 1.5, CutValue::Hard).0, &game.initial());
             assert_eq!(choice, plain, "{ask:?}");
-            assert!(tally.contains(&("cut", 0.0)) && tally.iter().any(|&(k, n)| k == "asked" && n >= 3_000.0));
+            assert!(counters.contains(&("cut", 0.0)) && counters.iter().any(|&(k, n)| k == "asked" && n >= 3_000.0));
         }
     }
     same(&Connect4::<u64>::new(7, 6, 4).unwrap());
@@ -77,15 +77,15 @@ fn cut_playout_never_exceeds_threshold_confidence() {
     // What was not sure enough did not end a playout, and what was did: of all answers, exactly the cuts reach the threshold.
     let game = Dots::<u64>::new(4, 4, Score::Win).unwrap();
     for threshold in [0.5, 0.9, 0.99] {
-        for ask in [Ask::Once, EVERY, Ask::Every { after: 2, step: 3 }] {
-            let (playout, log) = cut(ask, threshold, Call::Hard);
-            let (_, tally) = search(&game, playout, &game.initial());
-            let of = |name: &str| tally.iter().find(|(k, _)| *k == name).unwrap().1 as usize;
+        for ask in [CutCheck::AtStart, EVERY, CutCheck::Every { after: 2, step: 3 }] {
+            let (playout, log) = cut(ask, threshold, CutValue::Hard);
+            let (_, counters) = search(&game, playout, &game.initial());
+            let of = |name: &str| counters.iter().find(|(k, _)| *k == name).unwrap().1 as usize;
             let log = log.lock().unwrap();
             assert_eq!(of("asked"), log.len());
             assert_eq!(of("cut"), log.iter().filter(|&&c| c >= threshold).count());
             assert!(of("cut") > 0 && of("cut") <= of("playouts"));
-            if ask == Ask::Once {
+            if ask == CutCheck::AtStart {
                 assert_eq!((of("asked"), of("cut_plies")), (of("playouts"), 0));
             }
         }
@@ -95,16 +95,16 @@ fn cut_playout_never_exceeds_threshold_confidence() {
 /// Sure that player 0 wins wherever it owns more boxes, that player 1 does wherever it owns more; speaks for the mover.
 struct Boxes;
 
-impl Outlook<Dots<u64>> for Boxes {
-    fn start(&mut self, _: &Dots<u64>, _: &DotsState<u64>) {}
+impl WdlEvaluator<Dots<u64>> for Boxes {
+    fn refresh(&mut self, _: &Dots<u64>, _: &DotsState<u64>) {}
     fn play(&mut self, game: &Dots<u64>, s: &mut DotsState<u64>, m: Move) {
         game.play(s, m);
     }
-    fn chances(&mut self, game: &Dots<u64>, s: &DotsState<u64>) -> Chances {
+    fn wdl(&mut self, game: &Dots<u64>, s: &DotsState<u64>) -> Wdl {
         let (of, boxes) = (game.mover(s), game.boxes(s));
         let lead = boxes[of.index()] as i32 - boxes[of.index() ^ 1] as i32;
         let is = |wanted: bool| wanted as u8 as f32;
-        Chances { of, win: is(lead > 0), draw: 0.0, loss: is(lead < 0) }
+        Wdl { of, win: is(lead > 0), draw: 0.0, loss: is(lead < 0) }
     }
 }
 
@@ -122,7 +122,7 @@ fn a_hard_result_belongs_to_the_player_even_if_it_moves_twice() {
         let mut after = s;
         game.play(&mut after, taking);
         assert_eq!((game.mover(&after), game.boxes(&after)[mover.index()]), (mover, 2));
-        for call in [Call::Hard, Call::Expected] {
+        for call in [CutValue::Hard, CutValue::Expected] {
             let playout = CutPlayout::new(Box::new(Boxes), EVERY, 0.9, call);
             let (choice, _) = search(&game, Box::new(playout), &s);
             assert_eq!(choice.mv, taking);
@@ -133,12 +133,12 @@ fn a_hard_result_belongs_to_the_player_even_if_it_moves_twice() {
 }
 
 #[test]
-fn chances_name_their_player_and_ties_go_to_the_first() {
-    let c = Chances { of: Player(1), win: 0.2, draw: 0.2, loss: 0.6 };
-    assert_eq!(c.best(), (Payoffs::win(Player(0)), 0.6));
-    assert!((c.mean()[Player(1)] + 0.4).abs() < 1e-6);
-    assert_eq!(Chances { win: 0.95, loss: 0.95, ..c }.best(), (Payoffs::win(Player(1)), 0.95));
-    assert_eq!(Chances { win: 0.0, draw: 1.0, loss: 0.0, ..c }.best().0, Payoffs::draw(2));
+fn probabilities_name_their_player_and_ties_go_to_the_first() {
+    let c = Wdl { of: Player(1), win: 0.2, draw: 0.2, loss: 0.6 };
+    assert_eq!(c.most_likely(), (Payoffs::win(Player(0)), 0.6));
+    assert!((c.expected()[Player(1)] + 0.4).abs() < 1e-6);
+    assert_eq!(Wdl { win: 0.95, loss: 0.95, ..c }.most_likely(), (Payoffs::win(Player(1)), 0.95));
+    assert_eq!(Wdl { win: 0.0, draw: 1.0, loss: 0.0, ..c }.most_likely().0, Payoffs::draw(2));
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn absolute_means_take_a_sure_loss_for_a_win() {
     // Nim with two left: taking both wins at once, taking one loses. The right rule sees it, the printed one cannot.
     let game = ludex_core::toy::Nim::new(2);
     let share = |select: Box<dyn Select>| {
-        let expand = Box::new(AllChildren::new(When::SECOND));
-        let mut mcts = Mcts::new(&game, select, expand, Box::new(Uniform), Box::new(Mean), Options::default());
-        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(1_000), &mut Rng::new(1));
+        let expand = Box::new(AllChildren::new(When::SECOND, PlayoutFrom::Child));
+        let mut mcts = Mcts::new(&game, select, expand, Box::new(Uniform), Box::new(Mean), MctsOptions::default());
+        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(1_000).into(), &mut Rng::new(1));
         choice.root.iter().find(|r| r.mv == Move(1)).unwrap().visits
     };
     let rule = || Ucb1::new(0.5, Form::Plain, Reward::Unit);

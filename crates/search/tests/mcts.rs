@@ -1,12 +1,12 @@
 //! MCTS adds up, finds what is solved, and means the same thing for every player.
 
 use ludex_core::toy::Nim;
-use ludex_core::{Fact, Game, GameInfo, Limit, Move, Payoffs, Player, Rng, Search, TextError};
+use ludex_core::{Control, Fact, Game, GameInfo, Limit, Move, Payoffs, Player, Rng, Search, Stop, TextError};
 use ludex_games::*;
 use ludex_search::AlphaBeta;
 use ludex_search::mcts::*;
 
-fn parts<G: Game>(game: &G, options: Options) -> Mcts<G> {
+fn parts<G: Game>(game: &G, options: MctsOptions) -> Mcts<G> {
     let select = Ucb1::new(1.4, Form::Plain, Reward::Unit);
     let expand = OneChild::new(Next::Random);
     Mcts::new(game, Box::new(select), Box::new(expand), Box::new(Uniform), Box::new(Mean), options)
@@ -16,9 +16,9 @@ fn parts<G: Game>(game: &G, options: Options) -> Mcts<G> {
 fn all_kinds<G: Game>(game: &G) -> Vec<(&'static str, Mcts<G>)> {
     let ucb = || Box::new(Ucb1::new(1.4, Form::Plain, Reward::Unit)) as Box<dyn Select>;
     let one = |next| Box::new(OneChild::new(next)) as Box<dyn Expand<G>>;
-    let all = |when| Box::new(AllChildren::new(when)) as Box<dyn Expand<G>>;
+    let all = |when| Box::new(AllChildren::new(when, PlayoutFrom::Child)) as Box<dyn Expand<G>>;
     let uniform = || Box::new(Uniform) as Box<dyn Playout<G>>;
-    let o = Options::default();
+    let o = MctsOptions::default();
     let make = |select, expand, playout| Mcts::new(game, select, expand, playout, Box::new(Mean), o);
     vec![
         ("one random child", make(ucb(), one(Next::Random), uniform())),
@@ -36,7 +36,7 @@ fn all_kinds<G: Game>(game: &G) -> Vec<(&'static str, Mcts<G>)> {
 /// Visits of a node are those of its children and of the simulations that ended in it; totals likewise.
 fn adds_up<G: Game>(game: &G) {
     for (kind, mut mcts) in all_kinds(game) {
-        let choice = mcts.search(game, &game.initial(), &Limit::simulations(2_000), &mut Rng::new(3));
+        let choice = mcts.search(game, &game.initial(), &Limit::simulations(2_000).into(), &mut Rng::new(3));
         assert_eq!(choice.simulations, 2_000, "{kind}");
         let tree = mcts.tree();
         assert_eq!(tree.node(ROOT).visits(), 2_000, "{kind}");
@@ -75,7 +75,7 @@ fn the_same_seed_gives_the_same_tree() {
     let game = Othello::new(8, 8).unwrap();
     for ((kind, mut a), (_, mut b)) in all_kinds(&game).into_iter().zip(all_kinds(&game)) {
         let s = game.initial();
-        let limit = Limit::simulations(300);
+        let limit = Limit::simulations(300).into();
         assert_eq!(
             a.search(&game, &s, &limit, &mut Rng::new(9)),
             b.search(&game, &s, &limit, &mut Rng::new(9)),
@@ -101,7 +101,7 @@ fn finds_proven_moves<G: Game>(game: G, simulations: u64) {
             continue;
         }
         let mover = game.mover(&s);
-        let proof = AlphaBeta::plain().search(&game, &s, &Limit::depth(4), &mut rng);
+        let proof = AlphaBeta::plain().search(&game, &s, &Limit::depth(4).into(), &mut rng);
         if proof.value[mover] < 1.0 {
             continue;
         }
@@ -114,7 +114,8 @@ fn finds_proven_moves<G: Game>(game: G, simulations: u64) {
             match game.outcome(&child) {
                 Some(p) => p[mover] >= 1.0,
                 None => {
-                    AlphaBeta::plain().search(&game, &child, &Limit::depth(5), &mut Rng::new(1)).value[mover] >= 1.0
+                    AlphaBeta::plain().search(&game, &child, &Limit::depth(5).into(), &mut Rng::new(1)).value[mover]
+                        >= 1.0
                 }
             }
         };
@@ -124,8 +125,8 @@ fn finds_proven_moves<G: Game>(game: G, simulations: u64) {
         }
         // By turns, since all must find them.
         let solver = if found % 2 == 0 { Solver::Full } else { Solver::Shared };
-        let options = Options { solver, graph: found % 4 >= 2, ..Options::default() };
-        let choice = parts(&game, options).search(&game, &s, &Limit::simulations(simulations), &mut rng);
+        let options = MctsOptions { solver, transpositions: found % 4 >= 2, ..MctsOptions::default() };
+        let choice = parts(&game, options).search(&game, &s, &Limit::simulations(simulations).into(), &mut rng);
         let at = format!("{} \"{}\"", game.info().name, game.position(&s));
         assert!(winning.contains(&choice.mv), "{at}: {} does not win", game.move_name(choice.mv));
         for r in choice.root.iter().filter(|r| r.proven) {
@@ -164,8 +165,8 @@ fn the_solver_finds_proven_moves_where_turns_repeat_or_pass() {
 fn a_lost_position_is_defended_by_the_move_that_was_hardest_to_refute() {
     for (heap, seed) in [8, 12].into_iter().flat_map(|heap| (0..10).map(move |seed| (heap, seed))) {
         let nim = Nim::new(heap);
-        let mut mcts = parts(&nim, Options { solver: Solver::Full, ..Options::default() });
-        let choice = mcts.search(&nim, &nim.initial(), &Limit::simulations(50_000), &mut Rng::new(seed));
+        let mut mcts = parts(&nim, MctsOptions { solver: Solver::Full, ..MctsOptions::default() });
+        let choice = mcts.search(&nim, &nim.initial(), &Limit::simulations(50_000).into(), &mut Rng::new(seed));
         assert!(choice.root.iter().all(|r| r.proven), "every move loses, and that is proven");
         let chosen = choice.root.iter().find(|r| r.mv == choice.mv).unwrap();
         assert_eq!(Some(chosen.visits), choice.root.iter().map(|r| r.visits).max());
@@ -180,8 +181,8 @@ fn the_solver_proves_the_value_of_nim() {
         for (solver, graph) in
             [(Solver::Full, false), (Solver::Full, true), (Solver::Shared, false), (Solver::Shared, true)]
         {
-            let mut mcts = parts(&nim, Options { solver, graph, ..Options::default() });
-            let choice = mcts.search(&nim, &nim.initial(), &Limit::simulations(50_000), &mut Rng::new(1));
+            let mut mcts = parts(&nim, MctsOptions { solver, transpositions: graph, ..MctsOptions::default() });
+            let choice = mcts.search(&nim, &nim.initial(), &Limit::simulations(50_000).into(), &mut Rng::new(1));
             assert_eq!(choice.value[Player(0)], expected, "heap {heap}");
             assert!(choice.simulations < 50_000, "heap {heap}: a proven root ends the search");
         }
@@ -192,10 +193,10 @@ fn the_solver_proves_the_value_of_nim() {
 #[test]
 fn shared_proofs_are_right_and_come_sooner_where_moves_can_be_exchanged() {
     let game = Dots::<u64>::new(2, 1, Score::Win).unwrap();
-    let truth = AlphaBeta::plain().search(&game, &game.initial(), &Limit::depth(7), &mut Rng::new(1)).value;
+    let truth = AlphaBeta::plain().search(&game, &game.initial(), &Limit::depth(7).into(), &mut Rng::new(1)).value;
     let needed = |solver, graph| {
-        let mut mcts = parts(&game, Options { solver, graph, ..Options::default() });
-        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(1_000_000), &mut Rng::new(1));
+        let mut mcts = parts(&game, MctsOptions { solver, transpositions: graph, ..MctsOptions::default() });
+        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(1_000_000).into(), &mut Rng::new(1));
         assert_eq!(choice.value, truth, "{solver:?}");
         choice.simulations
     };
@@ -211,18 +212,18 @@ fn shared_proofs_are_right_and_come_sooner_where_moves_can_be_exchanged() {
 fn a_graph_searches_each_position_once() {
     let game = Dots::<u64>::new(2, 2, Score::Win).unwrap();
     for when in [When::FIRST, When::SECOND] {
-        let options = Options { graph: true, ..Options::default() };
+        let options = MctsOptions { transpositions: true, ..MctsOptions::default() };
         let select = Box::new(Ucb1::new(1.4, Form::Plain, Reward::Unit));
-        let expand = Box::new(AllChildren::new(when));
+        let expand = Box::new(AllChildren::new(when, PlayoutFrom::Child));
         let mut mcts = Mcts::new(&game, select, expand, Box::new(Uniform), Box::new(Mean), options);
-        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(20_000), &mut Rng::new(1));
+        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(20_000).into(), &mut Rng::new(1));
         assert_eq!(choice.root.iter().map(|r| r.visits).sum::<u64>(), 20_000);
         let tree = mcts.tree();
         let (mut seen, mut joined) = (std::collections::HashMap::new(), 0);
         let mut todo = vec![(ROOT, game.initial())];
         let mut done = std::collections::HashSet::new();
         while let Some((n, s)) = todo.pop() {
-            let first = tree.first(n);
+            let first = tree.canonical(n);
             joined += (first != n) as u32;
             for p in (0..2).map(Player) {
                 assert_eq!(tree.mean(n, p), tree.mean(first, p));
@@ -246,11 +247,11 @@ fn a_graph_searches_each_position_once() {
 #[test]
 fn a_graph_is_reused_with_what_lies_below_the_moves_played() {
     let game = Dots::<u64>::new(2, 2, Score::Win).unwrap();
-    let mut mcts = parts(&game, Options { graph: true, reuse: true, ..Options::default() });
+    let mut mcts = parts(&game, MctsOptions { transpositions: true, reuse: true, ..MctsOptions::default() });
     let (mut rng, mut s) = (Rng::new(1), game.initial());
     let mut kept = 0;
     while game.outcome(&s).is_none() {
-        let choice = mcts.search(&game, &s, &Limit::simulations(500), &mut rng);
+        let choice = mcts.search(&game, &s, &Limit::simulations(500).into(), &mut rng);
         let visits: u64 = choice.root.iter().map(|r| r.visits).sum();
         assert!(visits >= 500 + kept, "{visits} after {kept}");
         kept = choice.root.iter().find(|r| r.mv == choice.mv).unwrap().visits.saturating_sub(1);
@@ -263,8 +264,8 @@ fn a_graph_is_reused_with_what_lies_below_the_moves_played() {
 #[test]
 fn a_golden_tree() {
     let game = Connect4::<u64>::new(4, 4, 3).unwrap();
-    let mut mcts = parts(&game, Options::default());
-    mcts.search(&game, &game.initial(), &Limit::simulations(60), &mut Rng::new(1));
+    let mut mcts = parts(&game, MctsOptions::default());
+    mcts.search(&game, &game.initial(), &Limit::simulations(60).into(), &mut Rng::new(1));
     let mut text = String::new();
     fn write<G: Game>(game: &G, tree: &Tree, n: NodeId, depth: usize, text: &mut String) {
         for &c in tree.children(n) {
@@ -290,7 +291,8 @@ fn duel<G: Game>(game: &G, a: impl Fn() -> Mcts<G>, b: impl Fn() -> Mcts<G>, gam
         let mut players = if i % 2 == 0 { [a(), b()] } else { [b(), a()] };
         let mut s = game.initial();
         while game.outcome(&s).is_none() {
-            let m = players[game.mover(&s).index()].search(game, &s, &Limit::simulations(simulations), &mut rng).mv;
+            let m =
+                players[game.mover(&s).index()].search(game, &s, &Limit::simulations(simulations).into(), &mut rng).mv;
             game.play(&mut s, m);
         }
         points += (game.outcome(&s).unwrap()[Player((i % 2) as u8)] as f64 + 1.0) / 2.0;
@@ -303,20 +305,20 @@ fn a_unique_counter_plays_much_worse_than_a_counter_for_each_player() {
     let game = Dots::<u64>::new(3, 3, Score::Win).unwrap();
     let unique = || {
         let select = Ucb1::new(1.4, Form::Plain, Reward::Unit);
-        let expand = AllChildren::new(When::SECOND);
+        let expand = AllChildren::new(When::SECOND, PlayoutFrom::Child);
         Mcts::new(
             &game,
             Box::new(select),
             Box::new(expand),
             Box::new(Uniform),
             Box::new(UniqueCounter),
-            Options::default(),
+            MctsOptions::default(),
         )
     };
     let double = || {
         let select = Ucb1::new(1.4, Form::Plain, Reward::Unit);
-        let expand = AllChildren::new(When::SECOND);
-        Mcts::new(&game, Box::new(select), Box::new(expand), Box::new(Uniform), Box::new(Mean), Options::default())
+        let expand = AllChildren::new(When::SECOND, PlayoutFrom::Child);
+        Mcts::new(&game, Box::new(select), Box::new(expand), Box::new(Uniform), Box::new(Mean), MctsOptions::default())
     };
     let score = duel(&game, double, unique, 40, 1_000);
     assert!(score >= 0.8, "the double counter scores {score}");
@@ -335,8 +337,8 @@ fn more_simulations_play_better() {
         while game.outcome(&s).is_none() {
             let mover = game.mover(&s);
             let m = match mover == strong {
-                true => a.search(&game, &s, &Limit::simulations(800), &mut rng).mv,
-                false => b.search(&game, &s, &Limit::simulations(50), &mut rng).mv,
+                true => a.search(&game, &s, &Limit::simulations(800).into(), &mut rng).mv,
+                false => b.search(&game, &s, &Limit::simulations(50).into(), &mut rng).mv,
             };
             game.play(&mut s, m);
         }
@@ -349,29 +351,26 @@ fn more_simulations_play_better() {
 fn limits_are_kept() {
     let game = Othello::new(8, 8).unwrap();
     let s = game.initial();
-    let run = |limit: Limit| {
-        let mut mcts = Mcts::uct(&game, 1.4);
-        let choice = mcts.search(&game, &s, &limit, &mut Rng::new(1));
-        (choice, mcts)
-    };
-    assert_eq!(run(Limit::simulations(100)).0.simulations, 100);
-    assert_eq!(run(Limit { expansions: Some(50), ..Limit::default() }).0.nodes, 51);
-    let (choice, _) = run(Limit { visits: Some(500), ..Limit::default() });
+    let run = |limit: Limit| Mcts::uct(&game, 1.4).search(&game, &s, &limit.into(), &mut Rng::new(1));
+    assert_eq!(run(Limit::simulations(100)).simulations, 100);
+    assert_eq!(run(Limit { expansions: Some(50), ..Limit::default() }).nodes, 51);
+    let choice = run(Limit { visits: Some(500), ..Limit::default() });
     assert!(choice.simulations < 250 && choice.simulations > 50);
     let start = std::time::Instant::now();
     run(Limit::time(std::time::Duration::from_millis(50)));
     assert!(start.elapsed().as_millis() >= 50 && start.elapsed().as_millis() < 2_000);
     run(Limit { cpu: Some(std::time::Duration::from_millis(20)), ..Limit::default() });
-    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
-    let (choice, _) = run(Limit { stop: Some(stop), simulations: Some(1_000_000), ..Limit::default() });
+    let control = Control { stop: Some(Stop::new()), ..Limit::simulations(1_000_000).into() };
+    control.stop.iter().for_each(Stop::raise);
+    let choice = Mcts::uct(&game, 1.4).search(&game, &s, &control, &mut Rng::new(1));
     assert!(choice.simulations < 1_000 && choice.root.len() < 5, "a stopped search still gives a legal move");
 }
 
 #[test]
 fn a_full_tree_stops_to_grow_and_goes_on() {
     let game = Connect4::<u64>::new(7, 6, 4).unwrap();
-    let mut mcts = parts(&game, Options { capacity: 200, ..Options::default() });
-    let choice = mcts.search(&game, &game.initial(), &Limit::simulations(5_000), &mut Rng::new(1));
+    let mut mcts = parts(&game, MctsOptions { capacity: 200, ..MctsOptions::default() });
+    let choice = mcts.search(&game, &game.initial(), &Limit::simulations(5_000).into(), &mut Rng::new(1));
     assert_eq!((choice.simulations, choice.nodes), (5_000, 200));
 }
 
@@ -379,7 +378,7 @@ fn a_full_tree_stops_to_grow_and_goes_on() {
 fn a_node_takes_at_most_64_bytes() {
     let game = Connect4::<u64>::new(7, 6, 4).unwrap();
     let mut mcts = Mcts::uct(&game, 1.4);
-    mcts.search(&game, &game.initial(), &Limit::simulations(50_000), &mut Rng::new(1));
+    mcts.search(&game, &game.initial(), &Limit::simulations(50_000).into(), &mut Rng::new(1));
     let each = mcts.tree().bytes() as f64 / mcts.tree().len() as f64;
     assert!(each <= 64.0, "{each} bytes a node");
 }
@@ -387,17 +386,17 @@ fn a_node_takes_at_most_64_bytes() {
 #[test]
 fn reuse_keeps_what_lies_below_the_moves_played() {
     let game = Connect4::<u64>::new(7, 6, 4).unwrap();
-    let mut mcts = parts(&game, Options { reuse: true, ..Options::default() });
+    let mut mcts = parts(&game, MctsOptions { reuse: true, ..MctsOptions::default() });
     let mut rng = Rng::new(1);
     let mut s = game.initial();
-    let first = mcts.search(&game, &s, &Limit::simulations(2_000), &mut rng);
+    let first = mcts.search(&game, &s, &Limit::simulations(2_000).into(), &mut rng);
     let kept = first.root.iter().find(|r| r.mv == first.mv).unwrap();
     game.play(&mut s, first.mv);
     Search::<Connect4<u64>>::advance(&mut mcts, first.mv);
-    let second = mcts.search(&game, &s, &Limit::simulations(100), &mut rng);
+    let second = mcts.search(&game, &s, &Limit::simulations(100).into(), &mut rng);
     assert_eq!(second.root.iter().map(|r| r.visits).sum::<u64>() + 1, kept.visits + 100);
     // A position that the moves played do not lead to begins anew.
-    let elsewhere = mcts.search(&game, &game.initial(), &Limit::simulations(100), &mut rng);
+    let elsewhere = mcts.search(&game, &game.initial(), &Limit::simulations(100).into(), &mut rng);
     assert_eq!(elsewhere.root.iter().map(|r| r.visits).sum::<u64>(), 100);
 }
 
@@ -469,10 +468,10 @@ fn each_of_three_players_maximises_its_own_payoff() {
     let game = Doors::new();
     let solvers = [Solver::Off, Solver::Ends, Solver::Full, Solver::Shared];
     for (solver, graph) in solvers.into_iter().flat_map(|s| [(s, false), (s, true)]) {
-        let choice = parts(&game, Options { solver, graph, ..Options::default() }).search(
+        let choice = parts(&game, MctsOptions { solver, transpositions: graph, ..MctsOptions::default() }).search(
             &game,
             &game.initial(),
-            &Limit::simulations(5_000),
+            &Limit::simulations(5_000).into(),
             &mut Rng::new(1),
         );
         // a opens door 2, because c will follow; b keeps away from door 2.
@@ -523,10 +522,10 @@ impl Game for Pennies {
     fn hidden(&self, s: &Self::State) -> bool {
         s.0.is_some() && s.1.is_none()
     }
-    fn view_key(&self, s: &Self::State) -> u64 {
+    fn infoset_key(&self, s: &Self::State) -> u64 {
         if self.hidden(s) { 7 } else { self.key(s) }
     }
-    fn open(&self, s: &Self::State) -> Self::State {
+    fn before_hidden(&self, s: &Self::State) -> Self::State {
         if self.hidden(s) { (None, None) } else { *s }
     }
     fn move_name(&self, m: Move) -> String {
@@ -549,8 +548,8 @@ fn nobody_answers_a_choice_that_it_must_not_see() {
     for (solver, graph) in
         [(Solver::Off, false), (Solver::Full, false), (Solver::Shared, false), (Solver::Shared, true)]
     {
-        let mut mcts = parts(&game, Options { solver, graph, ..Options::default() });
-        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(20_000), &mut Rng::new(1));
+        let mut mcts = parts(&game, MctsOptions { solver, transpositions: graph, ..MctsOptions::default() });
+        let choice = mcts.search(&game, &game.initial(), &Limit::simulations(20_000).into(), &mut Rng::new(1));
         // Whoever saw the first choice would always win: the first player's value would be near -1.
         // Unseen, the equilibrium is 3/8 : 5/8 and worth -0.25 to the first player.
         let total: u64 = choice.root.iter().map(|r| r.visits).sum();
@@ -570,11 +569,11 @@ fn asked_where_a_choice_is_hidden_the_search_does_not_see_it() {
     for (solver, reuse) in [(Solver::Off, false), (Solver::Full, true), (Solver::Shared, true)] {
         let shares: Vec<Vec<u64>> = (0..2)
             .map(|first| {
-                let mut mcts = parts(&game, Options { solver, reuse, ..Options::default() });
+                let mut mcts = parts(&game, MctsOptions { solver, reuse, ..MctsOptions::default() });
                 let mut s = game.initial();
                 game.play(&mut s, Move(first));
                 mcts.advance(Move(first));
-                let choice = mcts.search(&game, &s, &Limit::simulations(5_000), &mut Rng::new(1));
+                let choice = mcts.search(&game, &s, &Limit::simulations(5_000).into(), &mut Rng::new(1));
                 assert_eq!(choice.root.iter().map(|r| r.visits).sum::<u64>(), 5_000 - 2, "all but the first two");
                 // Its move is played on from the state with the hidden choice, and the search follows.
                 mcts.advance(choice.mv);

@@ -80,7 +80,7 @@ fn at_least_one_child_is_kept_whatever_the_scheme() {
         }
     }
     let nim = Nim::new(9);
-    let mut expand = Ranked::new(&nim, Box::new(Lowest), ranking(Keep::Constant(1.0)), When::FIRST, From::Child);
+    let mut expand = Ranked::new(&nim, Box::new(Lowest), ranking(Keep::Constant(1.0)), When::FIRST, PlayoutFrom::Child);
     assert_eq!(children(&nim, &nim.initial(), &mut expand, At::START), [Move(0)]);
 }
 
@@ -102,7 +102,7 @@ fn the_best_ranked_are_kept_in_the_order_of_moves() {
         game.legal(&s, &mut moves);
         for keep in SCHEMES {
             let taste = Taste(seed);
-            let mut expand = Ranked::new(&game, Box::new(taste), ranking(keep), When::FIRST, From::Child);
+            let mut expand = Ranked::new(&game, Box::new(taste), ranking(keep), When::FIRST, PlayoutFrom::Child);
             // Told nothing of the plies before, it counts the stones.
             let kept = children(&game, &s, &mut expand, At::START);
             assert_eq!(kept.len(), keep.kept(moves.len(), plies, 25));
@@ -122,7 +122,7 @@ fn depth_is_that_of_the_board_or_of_the_tree() {
     let s = game.initial();
     let count = |depth, at: At| {
         let ranking = Ranking { depth, ..ranking(Keep::EXPONENTIAL) };
-        let mut expand = Ranked::new(&game, Box::new(Lowest), ranking, When::FIRST, From::Child);
+        let mut expand = Ranked::new(&game, Box::new(Lowest), ranking, When::FIRST, PlayoutFrom::Child);
         children(&game, &s, &mut expand, at).len()
     };
     let far = At { ply: 20, ..At::START };
@@ -160,7 +160,7 @@ fn a_move_that_wins_at_once_survives_if_it_is_asked_for() {
     }
     for decisive in [false, true] {
         let ranking = Ranking { decisive, ..ranking(Keep::Constant(0.5)) };
-        let mut expand = Ranked::new(&game, Box::new(Blind(winning[0])), ranking, When::FIRST, From::Child);
+        let mut expand = Ranked::new(&game, Box::new(Blind(winning[0])), ranking, When::FIRST, PlayoutFrom::Child);
         let kept = children(&game, &s, &mut expand, At::START);
         assert_eq!(kept.contains(&winning[0]), decisive);
         assert_eq!(kept.len(), moves.len() - moves.len() / 2 + decisive as usize);
@@ -173,14 +173,14 @@ fn with_nothing_dropped_it_is_the_search_with_all_children() {
     for when in [When::FIRST, When::SECOND] {
         let search = |expand: Box<dyn Expand<Mnk<1>>>| {
             let select = Box::new(Ucb1::new(1.41, Form::Burger, Reward::Unit));
-            let mut mcts = Mcts::new(&game, select, expand, Box::new(Uniform), Box::new(Mean), Options::default());
-            mcts.search(&game, &game.initial(), &Limit::simulations(3_000), &mut Rng::new(7))
+            let mut mcts = Mcts::new(&game, select, expand, Box::new(Uniform), Box::new(Mean), MctsOptions::default());
+            mcts.search(&game, &game.initial(), &Limit::simulations(3_000).into(), &mut Rng::new(7))
         };
-        let all = search(Box::new(AllChildren::new(when)));
+        let all = search(Box::new(AllChildren::new(when, PlayoutFrom::Child)));
         let none = ranking(Keep::Constant(0.0));
-        assert_eq!(search(Box::new(Ranked::new(&game, Box::new(Taste(1)), none, when, From::Child))), all);
+        assert_eq!(search(Box::new(Ranked::new(&game, Box::new(Taste(1)), none, when, PlayoutFrom::Child))), all);
         let root = Ranking { root: false, ..ranking(Keep::Constant(0.5)) };
-        let pruned = search(Box::new(Ranked::new(&game, Box::new(Taste(1)), root, when, From::Child)));
+        let pruned = search(Box::new(Ranked::new(&game, Box::new(Taste(1)), root, when, PlayoutFrom::Child)));
         assert_eq!(pruned.root.len(), 25, "the root keeps all its moves");
         assert!(pruned.nodes < all.nodes);
     }
@@ -191,7 +191,7 @@ fn a_playout_may_begin_at_the_leaf_itself() {
     let game = gomoku();
     let mut tree = Tree::new(2, 1000, false);
     tree.enter(ROOT, game.mover(&game.initial()), false);
-    let mut expand = Ranked::new(&game, Box::new(Lowest), ranking(Keep::EXPONENTIAL), When::FIRST, From::Leaf);
+    let mut expand = Ranked::new(&game, Box::new(Lowest), ranking(Keep::EXPONENTIAL), When::FIRST, PlayoutFrom::Leaf);
     let step = expand.expand(&game, &game.initial(), &mut tree, At::START, &mut Rng::new(1));
     assert_eq!(step, Step::Playout);
     assert!(tree.node(ROOT).complete(), "what was dropped never comes back");

@@ -1,10 +1,14 @@
-//! All moves as first: how each move did for each player, wherever in a simulation after a node it was played.
+//! All moves as first (AMAF, Brügmann 1993): how each move did for each player, wherever in a simulation after a node it was
+//! played.
 
 use super::tree::NodeId;
 use ludex_core::{Move, Payoffs, Player};
 
-/// Statistics by node, player and move. A node gets its block at its second simulation; when the memory is used up, later
-/// nodes get none, and the nearest ancestor that has one is asked.
+/// Memory for the statistics of one search.
+pub(super) const MOST_BYTES: usize = 512 << 20;
+
+/// Statistics by node, player and move. A node gets its block with its first simulation; when the memory is used up, later
+/// nodes get none and count as unvisited.
 #[derive(Clone, Debug)]
 pub struct Amaf {
     players: usize,

@@ -1,4 +1,4 @@
-//! What the result of a simulation does to the nodes it went through.
+//! Backup: how the result of a simulation is added to the nodes that it went through.
 
 use super::tree::{NodeId, ROOT, Tree};
 use ludex_core::{Payoffs, Player};
@@ -9,7 +9,7 @@ pub trait Backup: Send {
     fn backup(&mut self, tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs);
 }
 
-/// Each player has a counter of its own in each node: what it got. The right way.
+/// Each node keeps a total for each player: what that player got.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Mean;
 
@@ -20,8 +20,8 @@ impl Backup for Mean {
     }
 }
 
-/// One counter for all: what the player at the root got, whoever chooses at the node. The wrong way that Cotarelo et al.
-/// (2021) began with; their Table 3 shows it losing 100 : 0, and it stays selectable to show just that.
+/// One total for all players: what the player at the root got, whoever chooses at the node. Cotarelo et al. (2021) began with
+/// this mistake; their Table 3 shows it losing 100 : 0. It stays selectable to reproduce that table.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct UniqueCounter;
 

@@ -1,4 +1,4 @@
-//! How the tree grows, and where the playout of a simulation begins.
+//! Expansion: how the tree grows, and where the playout of a simulation begins.
 
 use super::tree::{NodeId, ROOT, Tree};
 use ludex_core::{Game, Move, Payoffs, Rng};
@@ -34,7 +34,7 @@ impl At {
     pub const START: At = At { node: ROOT, depth: 0, ply: 0 };
 }
 
-/// Decides at each node that is not complete.
+/// Decides what a simulation does at each node that is not complete, and adds children.
 pub trait Expand<G: Game>: Send {
     /// May add children to the node, whose state is `s` and in which the game goes on.
     fn expand(&mut self, game: &G, s: &G::State, tree: &mut Tree, at: At, rng: &mut Rng) -> Step;
@@ -122,16 +122,37 @@ impl When {
     }
 }
 
+/// Where the playout begins when a leaf has been expanded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlayoutFrom {
+    /// At the new child that selection likes best.
+    Child,
+    /// At the leaf itself.
+    Leaf,
+}
+
+impl PlayoutFrom {
+    /// What the simulation does next at the leaf.
+    #[inline]
+    pub(super) fn step(self) -> Step {
+        match self {
+            PlayoutFrom::Child => Step::Try,
+            PlayoutFrom::Leaf => Step::Playout,
+        }
+    }
+}
+
 /// All children at once.
 pub struct AllChildren {
     when: When,
+    from: PlayoutFrom,
     moves: Vec<Move>,
 }
 
 impl AllChildren {
-    /// Children are added at this time.
-    pub fn new(when: When) -> Self {
-        AllChildren { when, moves: Vec::new() }
+    /// Children are added at this time; then the playout begins there.
+    pub fn new(when: When, from: PlayoutFrom) -> Self {
+        AllChildren { when, from, moves: Vec::new() }
     }
 }
 
@@ -147,6 +168,6 @@ impl<G: Game> Expand<G> for AllChildren {
         for &m in self.moves.iter().take(tree.node(node).untried()) {
             tree.add_child(node, m);
         }
-        Step::Try
+        self.from.step()
     }
 }

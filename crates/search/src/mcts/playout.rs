@@ -1,22 +1,22 @@
-//! How a simulation is played to its end, and what playouts learn on the way.
+//! Playouts: how a simulation is played to its end, and what is learned from it for the next ones.
 
 use crate::Clock;
 use ludex_core::{Evaluator, Game, Move, Payoffs, Player, Rng};
 
-/// The surroundings of a playout.
-pub struct Run<'a> {
+/// What a playout may use besides the game.
+pub struct PlayoutContext<'a> {
     /// Where random choices come from.
     pub rng: &'a mut Rng,
-    /// Looked at now and then, so that a slow or endless playout does not overrun a time limit.
+    /// To be ticked now and then, so that a slow or endless playout does not overrun a time limit.
     pub clock: &'a mut Clock,
-    /// Moves played so far in this simulation, from the root on, if anybody wants them.
+    /// The moves of this simulation from the root on, if somebody learns from them.
     pub trace: Option<&'a mut Vec<(Player, Move)>>,
 }
 
 /// Plays a simulation to its end.
 pub trait Playout<G: Game>: Send {
     /// The payoffs at the end of a line of play from `s`; `None` if time ran out before.
-    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs>;
+    fn playout(&mut self, game: &G, s: &mut G::State, context: &mut PlayoutContext<'_>) -> Option<Payoffs>;
 
     /// The moves of each simulation must be kept.
     fn wants_trace(&self) -> bool {
@@ -26,11 +26,11 @@ pub trait Playout<G: Game>: Send {
     /// Learns from a whole simulation.
     fn learn(&mut self, _trace: &[(Player, Move)], _payoffs: &Payoffs) {}
 
-    /// A search begins, and with `fresh` a match.
-    fn begin(&mut self, _game: &G, _fresh: bool) {}
+    /// A search begins; with `fresh` it is the first of its match.
+    fn begin_search(&mut self, _game: &G, _fresh: bool) {}
 
-    /// What was counted since then, by name.
-    fn tally(&self) -> Vec<(&'static str, f64)> {
+    /// What was counted since the search began, by name.
+    fn counters(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 }
@@ -40,18 +40,18 @@ pub trait Playout<G: Game>: Send {
 fn play_out<G: Game>(
     game: &G,
     s: &mut G::State,
-    run: &mut Run<'_>,
+    context: &mut PlayoutContext<'_>,
     mut choose: impl FnMut(&G, &G::State, &mut Rng) -> Option<Move>,
 ) -> Option<Payoffs> {
     let horizon = game.info().horizon;
     let cap = horizon.map_or(u32::MAX, |h| h.plies);
     for ply in 1..=cap {
-        let Some(m) = choose(game, s, run.rng) else { return game.outcome(s) };
-        if let Some(trace) = &mut run.trace {
+        let Some(m) = choose(game, s, context.rng) else { return game.outcome(s) };
+        if let Some(trace) = &mut context.trace {
             trace.push((game.mover(s), m));
         }
         game.play(s, m);
-        if ply % 32 == 0 && run.clock.tick() {
+        if ply % 32 == 0 && context.clock.tick() {
             return None;
         }
     }
@@ -63,8 +63,8 @@ fn play_out<G: Game>(
 pub struct Uniform;
 
 impl<G: Game> Playout<G> for Uniform {
-    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
-        play_out(game, s, run, |game, s, rng| game.sample(s, rng))
+    fn playout(&mut self, game: &G, s: &mut G::State, context: &mut PlayoutContext<'_>) -> Option<Payoffs> {
+        play_out(game, s, context, |game, s, rng| game.sample(s, rng))
     }
 }
 
@@ -75,9 +75,9 @@ pub struct Decisive {
 }
 
 impl<G: Game> Playout<G> for Decisive {
-    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
+    fn playout(&mut self, game: &G, s: &mut G::State, context: &mut PlayoutContext<'_>) -> Option<Payoffs> {
         let moves = &mut self.moves;
-        play_out(game, s, run, |game, s, rng| {
+        play_out(game, s, context, |game, s, rng| {
             game.legal(s, moves);
             winning(game, s, moves).or_else(|| rng.pick(moves).copied())
         })
@@ -97,7 +97,7 @@ pub(crate) fn winning<G: Game>(game: &G, s: &G::State, moves: &[Move]) -> Option
 /// After so many uniformly random plies an evaluator is asked. Its value weighs `weight`, the end of the playout the rest;
 /// with weight 1 nothing is played on.
 pub struct Valued<G: Game> {
-    /// Who is asked.
+    /// The evaluator that is asked.
     pub eval: Box<dyn Evaluator<G>>,
     /// Random plies before.
     pub plies: u32,
@@ -106,10 +106,10 @@ pub struct Valued<G: Game> {
 }
 
 impl<G: Game> Playout<G> for Valued<G> {
-    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
+    fn playout(&mut self, game: &G, s: &mut G::State, context: &mut PlayoutContext<'_>) -> Option<Payoffs> {
         for _ in 0..self.plies {
-            let Some(m) = game.sample(s, run.rng) else { break };
-            if let Some(trace) = &mut run.trace {
+            let Some(m) = game.sample(s, context.rng) else { break };
+            if let Some(trace) = &mut context.trace {
                 trace.push((game.mover(s), m));
             }
             game.play(s, m);
@@ -119,7 +119,7 @@ impl<G: Game> Playout<G> for Valued<G> {
         }
         let mut value = self.eval.value(game, s);
         if self.weight < 1.0 {
-            let end = Uniform.playout(game, s, run)?;
+            let end = Uniform.playout(game, s, context)?;
             for p in (0..value.players() as u8).map(Player) {
                 value[p] = self.weight * value[p] + (1.0 - self.weight) * end[p];
             }
@@ -150,9 +150,9 @@ impl Mast {
 }
 
 impl<G: Game> Playout<G> for Mast {
-    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
+    fn playout(&mut self, game: &G, s: &mut G::State, context: &mut PlayoutContext<'_>) -> Option<Payoffs> {
         let (table, moves, stride, epsilon) = (&self.table, &mut self.moves, self.stride, self.epsilon);
-        play_out(game, s, run, |game, s, rng| {
+        play_out(game, s, context, |game, s, rng| {
             if rng.unit() < epsilon {
                 return game.sample(s, rng);
             }
@@ -187,7 +187,7 @@ impl<G: Game> Playout<G> for Mast {
         }
     }
 
-    fn begin(&mut self, game: &G, fresh: bool) {
+    fn begin_search(&mut self, game: &G, fresh: bool) {
         self.stride = game.info().moves as usize;
         if fresh {
             self.table.clear();

@@ -1,4 +1,4 @@
-//! Which child a simulation goes to.
+//! Selection: which child a simulation goes to.
 //!
 //! Every rule sees the player who chooses at the node: q is that player's own mean payoff, so draws, repeated turns and
 //! more than two players need nothing special. Children without a visit come first. Ties are broken by the seeded generator.
@@ -34,7 +34,7 @@ pub enum Reward {
     Hundred,
 }
 
-/// What a simulation knows on its way down.
+/// What a simulation knows where it has to choose.
 pub struct Descent<'a> {
     /// The tree.
     pub tree: &'a Tree,
@@ -62,7 +62,7 @@ pub trait Select: Send {
         false
     }
 
-    /// Priors count in a child's chance, like so many visits.
+    /// Priors are part of the edge statistics, and count like so many visits.
     fn prior_visits(&self) -> Option<f32> {
         None
     }
@@ -149,7 +149,7 @@ impl Select for Ucb1 {
         let node = at.tree.node(at.node());
         let spread = self.factor * self.logs.root(node.visits());
         let children = at.tree.children(at.node()).len();
-        let chunks = at.tree.chances_by_eight(at.node());
+        let chunks = at.tree.edge_stats_by_eight(at.node());
         let mut few = [f32x8::ZERO; FEW];
         let scores = match few.get_mut(..chunks.len()) {
             Some(few) => few,
@@ -160,7 +160,7 @@ impl Select for Ucb1 {
         };
         // First the highest score, then who has it.
         for (score, c) in scores.iter_mut().zip(chunks) {
-            *score = f32x8::new(c.map(|c| c.mean + spread * c.doubt));
+            *score = f32x8::new(c.map(|c| c.mean + spread * c.inv_sqrt_visits));
         }
         if let Some(last) = scores.last_mut() {
             *last = masked(*last, children - LANES * (chunks.len() - 1));
@@ -181,7 +181,7 @@ impl Select for Ucb1 {
 }
 
 /// UCB1 with |q| in place of q: equation 3 of Cotarelo et al. (2021) as printed, which their text contradicts. A sure loss
-/// then looks as good as a sure win; it stays selectable to show just that.
+/// then looks as good as a sure win; it stays selectable to reproduce that.
 #[derive(Clone, Debug)]
 pub struct Ucb1Abs(pub Ucb1);
 

@@ -1,81 +1,68 @@
 //! Proven values are carried up the tree (MCTS-Solver, Winands, Björnsson & Saito 2008), for any number of players.
 //!
 //! A node is proven if the game is over there; if one child is proven to give its chooser the most there is to get; or if
-//! all moves are tried and all children proven, and then it is worth what the chooser's best child is worth.
+//! all moves are tried and all children proven, and then it is worth what the chooser's best child is worth. Selection takes
+//! a child proven lost only if there is no other, and a simulation that comes to a proven node ends there.
 //!
-//! [`Proofs`] finds a proven value again where another order of moves leads to the same position.
+//! Not done here: a node below which choices are hidden is never proven, since its mover cannot choose by what it must not
+//! see.
 
+use super::path::Path;
+use super::proofs::Proofs;
 use super::tree::{NodeId, Tree};
-use ludex_core::{Game, Payoffs};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use ludex_core::Payoffs;
 
-/// Proven values by position, history included. What is proven stays so: they are kept for the whole match.
-#[derive(Default)]
-pub(crate) struct Proofs(ByKey<Payoffs>);
-
-/// Something for each position.
-pub(crate) type ByKey<T> = HashMap<u64, T, BuildHasherDefault<Plain>>;
-
-/// What a position is looked up by: all that the future depends on, so that a line of play never leads to the same key twice.
-pub(crate) fn position_key<G: Game>(game: &G, s: &G::State) -> u64 {
-    game.key(s) ^ game.history_key(s)
+/// What is made of values that are certain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Solver {
+    /// Nothing: an end of the game counts like any other result.
+    Off,
+    /// A child in which the game is over counts with its outcome and is not explored (as OpenSpiel's search does).
+    Ends,
+    /// Proven wins and losses are carried up (MCTS-Solver, Winands et al. 2008).
+    Full,
+    /// The same, and a proof counts wherever the position comes up again by another order of moves.
+    Shared,
 }
 
-impl Proofs {
-    pub fn get(&self, key: u64) -> Option<Payoffs> {
-        self.0.get(&key).copied()
-    }
-
-    /// Notes nodes that have been proven; of more positions than a tree may have nodes, none.
-    pub fn note(&mut self, tree: &Tree, nodes: &[NodeId], keys: &[u64]) {
-        if self.0.len() < tree.capacity() {
-            self.0.extend(keys.iter().zip(nodes).map(|(&key, &n)| (key, tree.means(n))));
+impl Solver {
+    /// After a simulation along `path` that ended with `payoffs`: proves what follows from it, and notes it where proofs are
+    /// shared.
+    #[inline]
+    pub(super) fn settle(self, tree: &mut Tree, path: &Path, payoffs: &Payoffs, proofs: Option<&mut Proofs>) {
+        match self {
+            Solver::Off => {}
+            Solver::Ends => settle_end(tree, path.last(), payoffs),
+            Solver::Full | Solver::Shared => {
+                let from = settle_path(tree, path, payoffs);
+                if let Some(proofs) = proofs {
+                    proofs.note(tree, &path.nodes[from..], &path.keys[from..]);
+                }
+            }
         }
     }
+}
 
-    pub fn clear(&mut self) {
-        self.0.clear();
+/// If the game is over at a node, its value is certain.
+#[inline]
+fn settle_end(tree: &mut Tree, n: NodeId, payoffs: &Payoffs) {
+    if tree.node(n).over() && !tree.node(n).proven() {
+        tree.prove(n, payoffs);
     }
 }
 
-/// Keys are hashes already.
-#[derive(Default)]
-pub(crate) struct Plain(u64);
-
-impl Hasher for Plain {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("keys are whole numbers")
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
-}
-
-/// After a simulation along `path`: if it ended where the game is over, that value is certain.
-pub(crate) fn settle_end(tree: &mut Tree, path: &[NodeId], payoffs: &Payoffs) {
-    if let Some(&end) = path.last().filter(|n| tree.node(**n).over() && !tree.node(**n).proven()) {
-        tree.prove(end, payoffs);
-    }
-}
-
-/// After a simulation along `path` that ended with `payoffs`: proves what can be proven, from the leaf up, and with a node the one
-/// that is `joined` to it at its place on the path. Gives the place from which on the path is proven.
-pub(crate) fn settle(tree: &mut Tree, path: &[NodeId], joined: &[(usize, NodeId)], payoffs: &Payoffs) -> usize {
-    let mut joined = joined.iter().rev().peekable();
-    for (i, &n) in path.iter().enumerate().rev() {
+/// Proves what can be proven, from the leaf up, and with a canonical node the transposed one whose place it has taken. Gives
+/// the place from which on the path is proven.
+fn settle_path(tree: &mut Tree, path: &Path, payoffs: &Payoffs) -> usize {
+    let mut transposed = path.transposed.iter().rev().peekable();
+    for (i, &n) in path.nodes.iter().enumerate().rev() {
         let node = tree.node(n);
         if node.hidden() {
-            return i + 1; // its mover cannot choose by what it must not see
+            return i + 1;
         }
         if !node.proven() {
             let value = match node.over() {
-                true if i + 1 == path.len() => Some(*payoffs),
+                true if i + 1 == path.nodes.len() => Some(*payoffs),
                 true => None,
                 false => derived(tree, n),
             };
@@ -84,7 +71,7 @@ pub(crate) fn settle(tree: &mut Tree, path: &[NodeId], joined: &[(usize, NodeId)
                 None => return i + 1,
             }
         }
-        if let Some((_, double)) = joined.next_if(|(place, _)| *place == i) {
+        if let Some((_, double)) = transposed.next_if(|(place, _)| *place == i) {
             tree.prove(*double, &tree.means(n));
         }
     }

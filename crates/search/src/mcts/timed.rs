@@ -1,11 +1,11 @@
-//! How long each phase of a simulation takes: decorators around the four parts, for whoever measures them.
+//! How long each phase of a simulation takes: decorators around the four parts.
 //!
-//! Each call of a part is timed by itself and what looking at the clock costs is taken away, for a simulation of a fast game
-//! takes no longer than a few dozen looks. Shares are worth reading, sums less so.
+//! Each call of a part is timed by itself and the cost of reading the clock is subtracted, since a simulation of a fast game takes
+//! no longer than a few dozen readings. Shares of the phases are reliable, sums less so.
 
 use super::backup::Backup;
 use super::expand::{At, Expand, Step};
-use super::playout::{Playout, Run};
+use super::playout::{Playout, PlayoutContext};
 use super::select::{Descent, Select};
 use super::tree::{NodeId, Tree};
 use ludex_core::{Game, Move, Payoffs, Player, Rng};
@@ -36,7 +36,7 @@ pub struct Timed<P: ?Sized> {
     spent: Arc<Spent>,
 }
 
-/// The same parts, timed; the playout's tally tells.
+/// The same parts, timed; the counters of the search give the times.
 #[allow(clippy::type_complexity)] // the four parts of a search, as they are handed on
 pub fn timed<G: Game>(
     select: Box<dyn Select>,
@@ -80,8 +80,8 @@ impl<G: Game> Expand<G> for Timed<dyn Expand<G>> {
 }
 
 impl<G: Game> Playout<G> for Timed<dyn Playout<G>> {
-    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
-        self.spent.time(2, || self.part.playout(game, s, run))
+    fn playout(&mut self, game: &G, s: &mut G::State, context: &mut PlayoutContext<'_>) -> Option<Payoffs> {
+        self.spent.time(2, || self.part.playout(game, s, context))
     }
 
     fn wants_trace(&self) -> bool {
@@ -92,15 +92,15 @@ impl<G: Game> Playout<G> for Timed<dyn Playout<G>> {
         self.part.learn(trace, payoffs);
     }
 
-    fn begin(&mut self, game: &G, fresh: bool) {
+    fn begin_search(&mut self, game: &G, fresh: bool) {
         self.spent.phases.iter().for_each(|p| p.store(0, Ordering::Relaxed));
-        self.part.begin(game, fresh);
+        self.part.begin_search(game, fresh);
     }
 
-    fn tally(&self) -> Vec<(&'static str, f64)> {
+    fn counters(&self) -> Vec<(&'static str, f64)> {
         let names = ["selection_ns", "expansion_ns", "playout_ns", "backup_ns"];
         let spent = self.spent.phases.iter().map(|p| p.load(Ordering::Relaxed) as f64);
-        names.into_iter().zip(spent).chain(self.part.tally()).collect()
+        names.into_iter().zip(spent).chain(self.part.counters()).collect()
     }
 }
 
@@ -112,7 +112,7 @@ impl Backup for Timed<dyn Backup> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Form, Mcts, Mean, Next, OneChild, Options, Reward, Ucb1, Uniform};
+    use super::super::{Form, Mcts, MctsOptions, Mean, Next, OneChild, Reward, Ucb1, Uniform};
     use super::*;
     use ludex_core::toy::Nim;
     use ludex_core::{Limit, Search};
@@ -126,18 +126,18 @@ mod tests {
             (select, expand, Box::new(Uniform) as Box<dyn Playout<Nim>>, Box::new(Mean) as Box<dyn Backup>)
         };
         let search = |(s, e, p, b)| {
-            let mut mcts = Mcts::new(&game, s, e, p, b, Options::default());
-            let choice = mcts.search(&game, &game.initial(), &Limit::simulations(3_000), &mut Rng::new(1));
-            (choice, mcts.tally())
+            let mut mcts = Mcts::new(&game, s, e, p, b, MctsOptions::default());
+            let choice = mcts.search(&game, &game.initial(), &Limit::simulations(3_000).into(), &mut Rng::new(1));
+            (choice, mcts.counters())
         };
         let (s, e, p, b) = parts();
         let (plain, none) = search(parts());
-        let (choice, tally) = search(timed(s, e, p, b));
+        let (choice, counters) = search(timed(s, e, p, b));
         assert!(none.is_empty() && choice == plain);
         assert_eq!(
-            tally.iter().map(|t| t.0).collect::<Vec<_>>(),
+            counters.iter().map(|t| t.0).collect::<Vec<_>>(),
             ["selection_ns", "expansion_ns", "playout_ns", "backup_ns"]
         );
-        assert!(tally[2].1 > 0.0);
+        assert!(counters[2].1 > 0.0);
     }
 }

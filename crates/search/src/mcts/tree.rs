@@ -1,10 +1,10 @@
 //! The search tree: numbers only, not generic over the game.
 //!
-//! Nodes stand in one vector and what each player got in another (one total per player and node). The numbers of a node's
-//! children stand side by side in a block of a third, which grows when it is full, and beside them what selection asks for
-//! most: the mean that the chooser gets from the child, and one over the root of its visits. So UCB1 reads two short runs
-//! of numbers and neither divides nor takes roots. Moves not tried yet take no memory. A node takes 24 bytes, its totals 8
-//! per player, its place in its parent's block 12: for two players 52 to 64 bytes in all, unused places included.
+//! Nodes are in one vector and what each player got in another (one total per player and node). The ids of a node's children
+//! are side by side in a block of a third, which grows when it is full, and in a block of a fourth what selection asks for most
+//! ([`EdgeStats`]): the mean that the chooser gets from the child, and one over the square root of its visits. So UCB1 reads
+//! two short runs of numbers and neither divides nor takes roots. Moves not tried yet take no memory. A node takes 24 bytes, its
+//! totals 8 per player, its slot in its parent's block 12: for two players 52 to 64 bytes in all, unused slots included.
 //!
 //! Memory is bounded by a number of nodes given at the start. When it is reached the tree stops to grow: simulations go on
 //! and end in playouts from the leaves that there are.
@@ -12,7 +12,7 @@
 use ludex_core::{Move, Payoffs, Player};
 use std::collections::HashMap;
 
-/// A node's number.
+/// The number of a node in its tree.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 pub struct NodeId(pub u32);
@@ -25,9 +25,9 @@ pub const ROOT: NodeId = NodeId(0);
 pub struct Node {
     mv: Move,
     visits: u32,
-    /// Where the block of its children begins; if it is joined to another node, that one's number.
+    /// Where the block of its children begins; if it is transposed, the id of its canonical node.
     edges: u32,
-    /// Its own place in its parent's block.
+    /// Its own slot in its parent's block.
     place: u32,
     width: u16,
     children: u16,
@@ -43,8 +43,8 @@ const OPENED: u8 = 2;
 const OVER: u8 = 4;
 const PROVEN: u8 = 8;
 const HIDDEN: u8 = 16;
-const JOINED: u8 = 32;
-const LISTED: u8 = 64;
+const TRANSPOSED: u8 = 32;
+const LOOKED_UP: u8 = 64;
 
 impl Node {
     fn new(mv: Move, chooser: Player, place: u32) -> Self {
@@ -106,10 +106,10 @@ impl Node {
         self.flags & HIDDEN != 0
     }
 
-    /// It has been looked for by its position (only in a graph).
+    /// It has been looked up by its position (only with transpositions).
     #[inline]
-    pub(crate) fn listed(&self) -> bool {
-        self.flags & LISTED != 0
+    pub(crate) fn looked_up(&self) -> bool {
+        self.flags & LOOKED_UP != 0
     }
 
     /// Every move has a child.
@@ -133,14 +133,14 @@ pub struct Tree {
     totals: Vec<f64>,
     squares: Option<Vec<f64>>,
     edges: Vec<u32>,
-    chances: Vec<Chance>,
+    edge_stats: Vec<EdgeStats>,
     /// Blocks no longer used, by their size as in [`ROOMS`].
     free: [Vec<u32>; ROOMS.len()],
     /// A bit for each size of which there are such blocks.
     unused: u64,
-    /// What a net thought of each node beforehand; empty without one.
+    /// What an evaluator thought of each node beforehand; empty without one.
     priors: Vec<f32>,
-    /// How many visits that counts for, if chances mix it in.
+    /// How many visits that counts for, if edge statistics mix it in.
     prior_visits: Option<f32>,
     capacity: usize,
 }
@@ -162,19 +162,19 @@ const ROOMS: [u16; 48] = {
 /// Selection reads children eight at a time: so many places beyond the last block can be read too.
 pub(crate) const LANES: usize = 8;
 
-/// What selection asks of a child: how good it is for the chooser, and how uncertain that is.
+/// What selection asks of the edge to a child: its mean for the player who chooses it, and its visits.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Chance {
+pub struct EdgeStats {
     /// The mean payoff of the player who chooses it: infinite before the first visit, the least number if it is proven lost.
     /// With priors that count like visits, they are in it, and before the first visit it is the prior.
     pub mean: f32,
     /// One over the square root of its visits; 0 before the first, and if the value is proven. With such priors there is one
     /// visit more.
-    pub doubt: f32,
+    pub inv_sqrt_visits: f32,
 }
 
-const UNSEEN: Chance = Chance { mean: f32::INFINITY, doubt: 0.0 };
-const LOST: Chance = Chance { mean: f32::MIN, doubt: 0.0 };
+const UNSEEN: EdgeStats = EdgeStats { mean: f32::INFINITY, inv_sqrt_visits: 0.0 };
+const LOST: EdgeStats = EdgeStats { mean: f32::MIN, inv_sqrt_visits: 0.0 };
 
 impl Tree {
     /// A tree that holds its root only and never more than `capacity` nodes; `squares` if sums of squares are wanted.
@@ -185,7 +185,7 @@ impl Tree {
             totals: Vec::new(),
             squares: squares.then(Vec::new),
             edges: Vec::new(),
-            chances: Vec::new(),
+            edge_stats: Vec::new(),
             free: std::array::from_fn(|_| Vec::new()),
             unused: 0,
             priors: Vec::new(),
@@ -196,7 +196,7 @@ impl Tree {
         tree
     }
 
-    /// The same, but what a net thinks of a node counts in its [`Chance`] like so many visits.
+    /// The same, but the prior of a node counts in its [`EdgeStats`] like so many visits.
     pub fn with_prior_visits(self, visits: Option<f32>) -> Self {
         Tree { prior_visits: visits, ..self }
     }
@@ -207,7 +207,7 @@ impl Tree {
         self.totals.clear();
         self.squares.iter_mut().for_each(Vec::clear);
         self.edges.clear();
-        self.chances.clear();
+        self.edge_stats.clear();
         self.free.iter_mut().for_each(Vec::clear);
         self.unused = 0;
         self.priors.clear();
@@ -240,7 +240,7 @@ impl Tree {
         }
         let block = self.edges.len();
         self.edges.resize(block + room as usize, 0);
-        self.chances.resize(block + room as usize + LANES, UNSEEN);
+        self.edge_stats.resize(block + room as usize + LANES, UNSEEN);
         block as u32
     }
 
@@ -304,31 +304,31 @@ impl Tree {
         self.squares.as_ref().map_or(0.0, |s| s[n.0 as usize * self.players + p.index()])
     }
 
-    /// The node whose children are this one's: itself, or the one that it was joined to.
+    /// The node whose children are this one's: itself, or the one that it was linked to as a transposition.
     #[inline]
-    pub fn first(&self, n: NodeId) -> NodeId {
+    pub fn canonical(&self, n: NodeId) -> NodeId {
         let node = self.node(n);
-        if node.flags & JOINED == 0 { n } else { NodeId(node.edges) }
+        if node.flags & TRANSPOSED == 0 { n } else { NodeId(node.edges) }
     }
 
-    /// Joins a node that has no children to one of the same position: these are its children too, and its mean is that of all
-    /// simulations through either.
-    pub(crate) fn join(&mut self, n: NodeId, first: NodeId) {
+    /// Links a node that has no children to the canonical one of its position: it has that one's children and its mean, which
+    /// is that of all simulations through the position.
+    pub(crate) fn link_transposition(&mut self, n: NodeId, canonical: NodeId) {
         let node = &mut self.nodes[n.0 as usize];
-        debug_assert!(!node.opened() && node.flags & JOINED == 0 && n != first);
-        node.flags |= JOINED;
-        node.edges = first.0;
+        debug_assert!(!node.opened() && node.flags & TRANSPOSED == 0 && n != canonical);
+        node.flags |= TRANSPOSED;
+        node.edges = canonical.0;
     }
 
-    /// Notes that a node has been looked for by its position.
-    pub(crate) fn list(&mut self, n: NodeId) {
-        self.nodes[n.0 as usize].flags |= LISTED;
+    /// Notes that a node has been looked up by its position.
+    pub(crate) fn mark_looked_up(&mut self, n: NodeId) {
+        self.nodes[n.0 as usize].flags |= LOOKED_UP;
     }
 
     /// What a player gets on average below a node; 0 where no simulation has been.
     #[inline]
     pub fn mean(&self, n: NodeId, p: Player) -> f64 {
-        let n = self.first(n);
+        let n = self.canonical(n);
         let visits = self.node(n).visits;
         if visits == 0 { 0.0 } else { self.total(n, p) / visits as f64 }
     }
@@ -349,19 +349,19 @@ impl Tree {
         bytemuck::cast_slice(block)
     }
 
-    /// What selection asks of the children, in the same order.
+    /// The statistics of the edges to the children, in the same order.
     #[inline]
-    pub fn chances(&self, n: NodeId) -> &[Chance] {
+    pub fn edge_stats(&self, n: NodeId) -> &[EdgeStats] {
         let node = self.node(n);
-        &self.chances[node.edges as usize..node.edges as usize + node.children as usize]
+        &self.edge_stats[node.edges as usize..node.edges as usize + node.children as usize]
     }
 
     /// The same, in chunks of eight whose last one goes on into whatever stands behind.
     #[inline]
-    pub(crate) fn chances_by_eight(&self, n: NodeId) -> &[[Chance; LANES]] {
+    pub(crate) fn edge_stats_by_eight(&self, n: NodeId) -> &[[EdgeStats; LANES]] {
         let node = self.node(n);
         let chunks = (node.children as usize).div_ceil(LANES);
-        self.chances[node.edges as usize..node.edges as usize + LANES * chunks].as_chunks().0
+        self.edge_stats[node.edges as usize..node.edges as usize + LANES * chunks].as_chunks().0
     }
 
     /// The `i`-th child.
@@ -397,7 +397,7 @@ impl Tree {
         let (i, place) = (node.children as usize, node.edges + node.children as u32);
         let child = self.push(Node::new(m, node.mover(), place));
         self.edges[place as usize] = child.0;
-        self.chances[place as usize] = UNSEEN;
+        self.edge_stats[place as usize] = UNSEEN;
         self.nodes[n.0 as usize].children += 1;
         i
     }
@@ -408,7 +408,7 @@ impl Tree {
         found.unwrap_or_else(|| self.add_child(n, m))
     }
 
-    /// A node that stands in nobody's block: where what several nodes have in common is counted.
+    /// A node without a parent, for statistics that several nodes share.
     pub(crate) fn detached(&mut self, mover: Player) -> NodeId {
         let place = self.block(1);
         let n = self.push(Node::new(Move(0), mover, place));
@@ -429,7 +429,7 @@ impl Tree {
         for i in 0..room as u32 {
             let child = self.edges[(old + i) as usize];
             self.edges[(new + i) as usize] = child;
-            self.chances[(new + i) as usize] = self.chances[(old + i) as usize];
+            self.edge_stats[(new + i) as usize] = self.edge_stats[(old + i) as usize];
             self.nodes[child as usize].place = new + i;
         }
         self.give_back(old, room);
@@ -445,7 +445,7 @@ impl Tree {
         node.flags |= ENTERED | if over { OVER } else { 0 };
     }
 
-    /// Notes a net's opinion.
+    /// Notes what an evaluator thinks of a node.
     pub fn set_prior(&mut self, n: NodeId, prior: f32) {
         if self.priors.len() <= n.0 as usize {
             self.priors.resize(n.0 as usize + 1, 0.0);
@@ -453,11 +453,11 @@ impl Tree {
         self.priors[n.0 as usize] = prior;
         if self.prior_visits.is_some() && self.node(n).visits == 0 {
             let place = self.node(n).place as usize;
-            self.chances[place] = Chance { mean: prior, doubt: 1.0 };
+            self.edge_stats[place] = EdgeStats { mean: prior, inv_sqrt_visits: 1.0 };
         }
     }
 
-    /// What a net thought of a node beforehand; 0 without one.
+    /// What an evaluator thought of a node beforehand; 0 without one.
     #[inline]
     pub fn prior(&self, n: NodeId) -> f32 {
         self.priors.get(n.0 as usize).copied().unwrap_or(0.0)
@@ -476,12 +476,15 @@ impl Tree {
         }
         if node.flags & PROVEN == 0 {
             let (place, chooser) = (node.place as usize, node.chooser());
-            let first = if node.flags & JOINED == 0 { n } else { NodeId(node.edges) };
-            let (own, all) = (node.visits as f32, self.node(first).visits as f32);
-            let total = self.total(first, chooser) as f32;
-            self.chances[place] = match self.prior_visits {
-                None => Chance { mean: total * (1.0 / all), doubt: (1.0 / own).sqrt() },
-                Some(k) => Chance { mean: (total + k * self.prior(n)) / (all + k), doubt: (1.0 / (own + 1.0)).sqrt() },
+            let canonical = if node.flags & TRANSPOSED == 0 { n } else { NodeId(node.edges) };
+            let (own, all) = (node.visits as f32, self.node(canonical).visits as f32);
+            let total = self.total(canonical, chooser) as f32;
+            self.edge_stats[place] = match self.prior_visits {
+                None => EdgeStats { mean: total * (1.0 / all), inv_sqrt_visits: (1.0 / own).sqrt() },
+                Some(k) => EdgeStats {
+                    mean: (total + k * self.prior(n)) / (all + k),
+                    inv_sqrt_visits: (1.0 / (own + 1.0)).sqrt(),
+                },
             };
         }
     }
@@ -493,30 +496,30 @@ impl Tree {
         let (visits, at) = (node.visits as f64, n.0 as usize * self.players);
         let totals = &mut self.totals[at..at + self.players];
         totals.iter_mut().zip(payoffs.as_slice()).for_each(|(t, &v)| *t = v as f64 * visits);
-        let chance = &mut self.chances[node.place as usize];
+        let stats = &mut self.edge_stats[node.place as usize];
         match payoffs[node.chooser()] {
-            p if p <= -1.0 => *chance = LOST,
-            p => *chance = Chance { mean: p, doubt: 0.0 },
+            p if p <= -1.0 => *stats = LOST,
+            p => *stats = EdgeStats { mean: p, inv_sqrt_visits: 0.0 },
         }
     }
 
     /// Keeps only what lies below the child that `m` leads to, which becomes the root; everything goes if there is none.
-    pub fn descend(&mut self, m: Move) {
+    pub fn reroot(&mut self, m: Move) {
         let old = std::mem::replace(
             self,
             Tree::new(self.players, self.capacity, self.squares.is_some()).with_prior_visits(self.prior_visits),
         );
         let Some(&start) = old.children(ROOT).iter().find(|&&c| old.node(c).mv == m) else { return };
         let place = self.nodes[0].place;
-        // A joined node takes the place of the first one where that is not below the new root or comes later.
-        let mut copies = HashMap::from([(old.first(start), ROOT)]);
+        // A transposed node becomes the canonical one where that is not below the new root or comes later.
+        let mut copies = HashMap::from([(old.canonical(start), ROOT)]);
         let moved = |n: NodeId, place| {
-            let (node, first) = (old.node(n), old.node(old.first(n)));
-            let (players, flags) = (node.players & 0xf0 | first.players & 15, first.flags & !LISTED);
-            Node { mv: node.mv, place, players, flags, ..*first }
+            let (node, canonical) = (old.node(n), old.node(old.canonical(n)));
+            let (players, flags) = (node.players & 0xf0 | canonical.players & 15, canonical.flags & !LOOKED_UP);
+            Node { mv: node.mv, place, players, flags, ..*canonical }
         };
         self.nodes[0] = moved(start, place);
-        let mut todo = vec![(old.first(start), ROOT)];
+        let mut todo = vec![(old.canonical(start), ROOT)];
         while let Some((from, to)) = todo.pop() {
             let (f, t) = (from.0 as usize * self.players, to.0 as usize * self.players);
             self.totals[t..t + self.players].copy_from_slice(&old.totals[f..f + self.players]);
@@ -528,22 +531,22 @@ impl Tree {
             self.nodes[to.0 as usize].edges = edges;
             for (i, &child) in old.children(from).iter().enumerate() {
                 let place = edges + i as u32;
-                let first = old.first(child);
-                let copy = match copies.get(&first) {
+                let canonical = old.canonical(child);
+                let copy = match copies.get(&canonical) {
                     Some(&there) => {
-                        let flags = old.node(child).flags & !OPENED | JOINED;
+                        let flags = old.node(child).flags & !OPENED | TRANSPOSED;
                         let none = Node { width: 0, children: 0, room: 0, ..*old.node(child) };
                         self.push(Node { place, edges: there.0, flags, ..none })
                     }
                     None => {
                         let copy = self.push(moved(child, place));
-                        copies.insert(first, copy);
-                        todo.push((first, copy));
+                        copies.insert(canonical, copy);
+                        todo.push((canonical, copy));
                         copy
                     }
                 };
                 self.edges[place as usize] = copy.0;
-                self.chances[place as usize] = old.chances(from)[i];
+                self.edge_stats[place as usize] = old.edge_stats(from)[i];
                 if !old.priors.is_empty() {
                     self.set_prior(copy, old.prior(child));
                 }

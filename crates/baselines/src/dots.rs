@@ -1,6 +1,6 @@
-//! Dots and Boxes: a rival that knows chains, and a plain count of boxes for minimax.
+//! Dots and Boxes: a search that knows chains, and a plain count of boxes for minimax.
 //!
-//! [`ChainRival`] stands in for QDab (Zhuang et al. 2015), the rival of Cotarelo et al., *Improving Monte Carlo Tree Search
+//! [`Chains`] stands in for QDab (Zhuang et al. 2015), the opponent of Cotarelo et al., *Improving Monte Carlo Tree Search
 //! with Artificial Neural Networks without Heuristics* (2021), which classifies edges by the chains that they belong to,
 //! closes boxes greedily and searches the rest by Monte Carlo. It is written from the rules and from Berlekamp's book, not
 //! from QDab, and has no net. How it moves:
@@ -24,7 +24,7 @@ pub(crate) mod family;
 mod strings;
 
 use crate::squash::share;
-use ludex_core::{Choice, Evaluator, Game, Limit, Move, Payoffs, Player, Rng, RootMove, Search};
+use ludex_core::{Choice, Control, Evaluator, Game, Limit, LimitKind, Move, Payoffs, Player, Rng, RootMove, Search};
 use ludex_games::{Dots, DotsState, Score, Word};
 use strings::{Board, Clock, Endgame, Peel};
 
@@ -41,16 +41,25 @@ const LEAF_NODES: u64 = 2_000;
 const GLANCE: u64 = 64;
 /// Nodes the tree may have; when it is full, playouts go on from its leaves. 48 MB at most.
 const TREE: usize = 1 << 20;
+/// What can shorten the search: every limit but depth.
+const LIMITS: &[LimitKind] = &[
+    LimitKind::Simulations,
+    LimitKind::Visits,
+    LimitKind::Expansions,
+    LimitKind::Nodes,
+    LimitKind::Time,
+    LimitKind::Cpu,
+];
 /// The constant of UCT on payoffs in [-1, 1].
 const EXPLORATION: f64 = 0.5;
 
-/// Chain-aware rival; see the head of this file.
+/// The chain-aware search; see the head of this file.
 ///
 /// Deterministic for a given generator. Any limit that is set can only shorten its search: `simulations`, `visits`,
 /// `expansions`, `nodes` (positions of the endgame), `time`, `cpu` (by the wall clock, which runs no slower) and `stop`;
 /// `depth` means nothing to it. Its values are payoffs of the game; in the safe phase, where only the result counts, a
 /// tenth of the value is the share of boxes, so that it neither gives up nor relaxes.
-pub struct ChainRival<B: Word> {
+pub struct Chains<B: Word> {
     strength: u64,
     board: Option<Board<B>>,
     endgame: Endgame<B>,
@@ -78,19 +87,19 @@ impl<B: Word> Node<B> {
     }
 }
 
-impl<B: Word> Default for ChainRival<B> {
+impl<B: Word> Default for Chains<B> {
     fn default() -> Self {
-        ChainRival::new(Self::STRENGTH)
+        Chains::new(Self::STRENGTH)
     }
 }
 
-impl<B: Word> ChainRival<B> {
-    /// The strength that is the yardstick.
+impl<B: Word> Chains<B> {
+    /// The standard strength, with which others are measured.
     pub const STRENGTH: u64 = 1_000;
 
-    /// A rival that plays this many playouts for a move of the safe phase; below 100, a careless one.
+    /// Plays this many playouts for a move of the safe phase; below 100, a careless one.
     pub fn new(strength: u64) -> Self {
-        ChainRival { strength, board: None, endgame: Endgame::new(), tree: Vec::new() }
+        Chains { strength, board: None, endgame: Endgame::new(), tree: Vec::new() }
     }
 
     /// The number of playouts.
@@ -160,8 +169,9 @@ impl<B: Word> Task<'_, B> {
     }
 }
 
-impl<B: Word> Search<Dots<B>> for ChainRival<B> {
-    fn search(&mut self, game: &Dots<B>, s: &DotsState<B>, limit: &Limit, rng: &mut Rng) -> Choice {
+impl<B: Word> Search<Dots<B>> for Chains<B> {
+    fn search(&mut self, game: &Dots<B>, s: &DotsState<B>, control: &Control, rng: &mut Rng) -> Choice {
+        let limit = &control.limit;
         let board = match self.board.take() {
             Some(board) if board.size == game.size() => board,
             _ => Board::new(game),
@@ -170,11 +180,19 @@ impl<B: Word> Search<Dots<B>> for ChainRival<B> {
         let boxes = game.boxes(s).map(|n| n as i32);
         let lead = boxes[mover.index()] - boxes[mover.other().index()];
         let task = Task { game, board: &board, drawn: game.drawn(s), mover, lead };
-        self.endgame.begin(limit.nodes.unwrap_or(ENDGAME_NODES).min(ENDGAME_NODES), Clock::new(limit));
+        self.endgame.begin(limit.nodes.unwrap_or(ENDGAME_NODES).min(ENDGAME_NODES), Clock::new(control));
         let mut choice = self.decide(&task, limit, rng);
         choice.nodes += self.endgame.searched;
         self.board = Some(board);
         choice
+    }
+
+    fn limits(&self) -> &'static [LimitKind] {
+        LIMITS
+    }
+
+    fn default_limit(&self) -> Limit {
+        Limit::simulations(self.strength)
     }
 
     fn reset(&mut self) {
@@ -182,7 +200,7 @@ impl<B: Word> Search<Dots<B>> for ChainRival<B> {
     }
 }
 
-impl<B: Word> ChainRival<B> {
+impl<B: Word> Chains<B> {
     fn decide(&mut self, task: &Task<B>, limit: &Limit, rng: &mut Rng) -> Choice {
         let board = task.board;
         let safe = board.safe(task.drawn);

@@ -1,11 +1,11 @@
-//! Exact values of Dots and Boxes with few edges free, by exhaustive search: the yardstick of the yardsticks.
+//! Exact values of Dots and Boxes with few edges free, by exhaustive search.
 //!
 //! What is still to come depends only on which edges are drawn, so a table with an entry for each subset of the free edges
 //! holds everything below a position: `v(all) = 0`, and else the best over free edges `e` of `closed + v` if `e` closes boxes
 //! and of `-v` if it does not. Filled from the last subset to the first, a million entries for twenty edges take some
 //! hundredths of a second. No idea about chains enters, so that chain-aware players can be tested against it.
 
-use ludex_core::{Choice, Game, Limit, Move, Payoffs, Rng, RootMove, Search};
+use ludex_core::{Choice, Control, Game, Limit, LimitKind, Move, Payoffs, Rng, RootMove, Search};
 use ludex_games::{Dots, DotsState, Score, Word};
 
 /// The most free edges that are solved: 16 MB and about a second.
@@ -24,6 +24,11 @@ pub struct Solved<B: Word> {
 impl<B: Word> Solved<B> {
     /// Solves a position; `None` if more than [`MOST_FREE`] edges are free.
     pub fn new(game: &Dots<B>, s: &DotsState<B>) -> Option<Self> {
+        Self::until_stopped(game, s, &Control::default())
+    }
+
+    /// The same; `None` also if the stop is raised meanwhile.
+    fn until_stopped(game: &Dots<B>, s: &DotsState<B>, control: &Control) -> Option<Self> {
         let drawn = game.drawn(s);
         let edges: Vec<u32> = (0..game.info().moves).filter(|&e| drawn & B::bit(e) == B::ZERO).collect();
         if edges.len() > MOST_FREE {
@@ -44,6 +49,9 @@ impl<B: Word> Solved<B> {
         let full = (1u32 << solved.edges.len()) - 1;
         solved.values = vec![0; full as usize + 1];
         for at in (0..full).rev() {
+            if at.is_multiple_of(1 << 14) && control.stopped() {
+                return None;
+            }
             let (mut best, mut rest) = (i32::MIN, full & !at);
             while rest != 0 {
                 best = best.max(solved.after(at, rest.trailing_zeros() as usize));
@@ -98,35 +106,38 @@ fn payoff<B: Word>(game: &Dots<B>, margin: i32) -> f32 {
     }
 }
 
-/// Plays exactly, by net boxes, once [`ExactRival::FREE`] edges are free, equal moves at random; before, as
-/// [`super::ChainRival`] does at its standard strength. The ceiling for everybody who plays from such positions.
-pub struct ExactRival<B: Word> {
+/// Plays exactly, by net boxes, once [`Exact::FREE`] edges are free, equal moves at random; before, as
+/// [`super::Chains`] does at its standard strength. The ceiling for everybody who plays from such positions.
+///
+/// Solving takes some hundredths of a second, once a match: a stop ends it, a limit of time does not.
+pub struct Exact<B: Word> {
     solved: Option<Solved<B>>,
-    before: super::ChainRival<B>,
+    before: super::Chains<B>,
 }
 
-impl<B: Word> Default for ExactRival<B> {
+impl<B: Word> Default for Exact<B> {
     fn default() -> Self {
-        ExactRival { solved: None, before: super::ChainRival::default() }
+        Exact { solved: None, before: super::Chains::default() }
     }
 }
 
-impl<B: Word> ExactRival<B> {
+impl<B: Word> Exact<B> {
     /// Edges from which on it plays exactly.
     pub const FREE: usize = 20;
 }
 
-impl<B: Word> Search<Dots<B>> for ExactRival<B> {
-    fn search(&mut self, game: &Dots<B>, s: &DotsState<B>, limit: &Limit, rng: &mut Rng) -> Choice {
+impl<B: Word> Search<Dots<B>> for Exact<B> {
+    fn search(&mut self, game: &Dots<B>, s: &DotsState<B>, control: &Control, rng: &mut Rng) -> Choice {
         if game.count_legal(s) > Self::FREE {
-            return self.before.search(game, s, limit, rng);
+            return self.before.search(game, s, control, rng);
         }
         let (drawn, mover, ahead) = (game.drawn(s), game.mover(s), lead(game, s));
-        let known = self.solved.as_ref().and_then(|t| t.moves(drawn));
-        let values = known.unwrap_or_else(|| {
-            let solved = self.solved.insert(Solved::new(game, s).expect("few edges are free"));
-            solved.moves(drawn).expect("its own position")
-        });
+        if self.solved.as_ref().is_none_or(|t| t.index(drawn).is_none()) {
+            self.solved = Solved::until_stopped(game, s, control);
+        }
+        let Some(values) = self.solved.as_ref().and_then(|t| t.moves(drawn)) else {
+            return self.before.search(game, s, control, rng);
+        };
         let worth = |v: i32| Payoffs::of(mover, payoff(game, ahead + v));
         let root = |&(mv, v): &(Move, i32)| RootMove { mv, visits: 1, value: Some(worth(v)), prior: 0.0, proven: true };
         let best = values.iter().map(|v| v.1).max().expect("a game that is not over has a move");
@@ -142,6 +153,14 @@ impl<B: Word> Search<Dots<B>> for ExactRival<B> {
             line: vec![mv],
             bytes: self.solved.as_ref().map_or(0, |t| t.values.len() as u64),
         }
+    }
+
+    fn limits(&self) -> &'static [LimitKind] {
+        self.before.limits()
+    }
+
+    fn default_limit(&self) -> Limit {
+        self.before.default_limit()
     }
 
     fn reset(&mut self) {

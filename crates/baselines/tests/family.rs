@@ -1,8 +1,8 @@
 //! The published family of positions and the solver behind it.
 
+use ludex_baselines::{FAMILY, Solved, make_family};
 use ludex_core::{Game, Rng};
 use ludex_games::{Dots, DotsState, Score};
-use ludex_rivals::{FAMILY, Solved, make_family};
 
 const SEED: u64 = 2021;
 
@@ -14,7 +14,7 @@ fn the_family_is_what_its_seed_makes() {
     }
     // The rest would take as long again for each position; every line is checked below.
     let first = make_family(6, SEED);
-    assert!(!first.is_empty() && FAMILY.starts_with(&first), "UPDATE=1 cargo test -p ludex-rivals --test family");
+    assert!(!first.is_empty() && FAMILY.starts_with(&first), "UPDATE=1 cargo test -p ludex-baselines --test family");
 }
 
 #[test]

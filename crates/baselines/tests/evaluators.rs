@@ -1,8 +1,8 @@
 //! Laws of the evaluators, and what they are worth inside a plain alpha-beta.
 
-use ludex_core::{Evaluator, Game, Limit, Move, Player, Rng, Search};
+use ludex_baselines::{BASELINES, Chains, Kind, MorrisClassic, NetBoxes, OthelloClassic, PieceAdvantage, Positional};
+use ludex_core::{Control, Evaluator, Game, Move, Player, Rng, Search};
 use ludex_games::{Dots, Draw, Morris, Othello, Score};
-use ludex_rivals::{ChainRival, Kind, MorrisClassic, NetBoxes, OthelloClassic, PieceAdvantage, Positional, RIVALS};
 
 /// Over random games: within (-1, 1), zero-sum, and exchanged when the roles are.
 fn check_laws<G: Game>(game: &G, evaluator: &mut impl Evaluator<G>, seed: u64) {
@@ -168,12 +168,12 @@ fn morris_classic_beats_counting_men() {
 #[test]
 fn chains_beat_counting_boxes() {
     let game = Dots::<u64>::new(4, 4, Score::Win).unwrap();
-    let (mut rival, mut points) = (ChainRival::new(200), 0.0);
+    let (mut chains, mut points) = (Chains::new(200), 0.0);
     for n in 0..20 {
         let (mut s, mut rng) = (game.initial(), Rng::stream(8, n));
         while game.outcome(&s).is_none() {
             let m = match game.mover(&s) == Player((n % 2) as u8) {
-                true => rival.search(&game, &s, &Limit::default(), &mut rng).mv,
+                true => chains.search(&game, &s, &Control::default(), &mut rng).mv,
                 false => minimax(&game, &s, 3, &mut NetBoxes, &mut rng),
             };
             game.play(&mut s, m);
@@ -185,13 +185,13 @@ fn chains_beat_counting_boxes() {
 }
 
 #[test]
-fn the_list_names_each_rival_once_with_one_setting() {
-    let mut names: Vec<_> = RIVALS.iter().map(|r| (r.game, r.name)).collect();
+fn the_list_names_each_baseline_once_with_one_setting() {
+    let mut names: Vec<_> = BASELINES.iter().map(|r| (r.game, r.name)).collect();
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), RIVALS.len());
-    for rival in RIVALS {
-        let setting = if rival.kind == Kind::Search { "playouts" } else { "depth" };
-        assert!(rival.setting == setting && !rival.about.contains('\n') && rival.default > 0);
+    assert_eq!(names.len(), BASELINES.len());
+    for baseline in BASELINES {
+        let setting = if baseline.kind == Kind::Search { "playouts" } else { "depth" };
+        assert!(baseline.setting == setting && !baseline.about.contains('\n') && baseline.default > 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The transposition table of alpha-beta.
+//! The transposition table of alpha-beta: sixteen bytes a position, one slot each, no buckets.
 
 use ludex_core::Move;
 
@@ -10,8 +10,8 @@ pub(crate) enum Bound {
     AtMost,
 }
 
-/// What is known of a position, in sixteen bytes. The lower half of the key is the place, the upper half is kept for checking:
-/// a position is taken for another once in some 10^14 looks.
+/// What is known of a position, in sixteen bytes. The lower half of the key says which slot, the upper half is kept for
+/// checking: a position is taken for another once in some 10^14 lookups.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     check: u32,
@@ -24,8 +24,8 @@ pub(crate) struct Entry {
     age: u8,
 }
 
-/// A hash table with one place a position: a newer search, or a deeper one of the same, takes it.
-pub(crate) struct Table {
+/// A hash table with one slot a position, which the entry of a newer search takes, or of the same search if it is as deep.
+pub(crate) struct TranspositionTable {
     entries: Vec<Entry>,
     age: u8,
 }
@@ -33,12 +33,12 @@ pub(crate) struct Table {
 const EMPTY: Entry =
     Entry { check: 0, value: 0.0, best: Move(u32::MAX), depth: 0, bound: Bound::AtMost, complete: false, age: 0 };
 
-impl Table {
+impl TranspositionTable {
     /// As many entries as fit so many megabytes, a power of two; none for 0.
     pub fn new(megabytes: usize) -> Self {
         let most = (megabytes << 20) / size_of::<Entry>();
         let size = if most == 0 { 0 } else { 1 << most.ilog2() };
-        Table { entries: vec![EMPTY; size], age: 0 }
+        TranspositionTable { entries: vec![EMPTY; size], age: 0 }
     }
 
     /// The memory it takes.

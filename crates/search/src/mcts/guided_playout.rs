@@ -1,7 +1,7 @@
 //! Playouts that follow learned action values (CARL, Loftsdóttir, Hjaltadóttir & Ívarsson 2019).
 //!
-//! At each ply the [`Advice`] says what every legal move is worth to the player who chooses it; the values become a probability
-//! distribution ([`Law`]) and a move is drawn from it:
+//! At each ply [`ActionValues`] say what every legal move is worth to the player who chooses it; the values become a probability
+//! distribution ([`Sampling`]) and a move is drawn from it:
 //!
 //!   Gibbs         p(a) ~ exp(Q(a) / tau)
 //!   proportional  p(a) ~ Q(a) - min Q + 1, on the scale from 0 to 100
@@ -9,30 +9,30 @@
 //! The paper does not say which; both give the same whatever is added to all values. With probability `epsilon` a move is
 //! uniformly random, and so are all moves after the first `plies`: cheaper playouts that still begin sensibly.
 //!
-//! The advice follows the playout move by move, so that what a move does not change need not be computed again.
+//! The action-value function follows the playout move by move, so that what a move does not change need not be computed again.
 
-use super::playout::{Playout, Run, Uniform};
+use super::playout::{Playout, PlayoutContext, Uniform};
 use ludex_core::{Game, Move, Payoffs, Rng};
 
-/// What moves are worth along a line of play: the joint to a learned action-value function.
-pub trait Advice<G: Game>: Send {
+/// Values of the moves along a line of play: the joint to a learned action-value function.
+pub trait ActionValues<G: Game>: Send {
     /// A search begins.
-    fn begin(&mut self, _game: &G) {}
+    fn begin_search(&mut self, _game: &G) {}
 
-    /// Follows from `s` on.
-    fn start(&mut self, game: &G, s: &G::State);
+    /// A playout begins at `s`.
+    fn refresh(&mut self, game: &G, s: &G::State);
 
-    /// Plays a legal move in the state that is followed.
+    /// Plays a legal move in `s`, the state that is followed.
     fn play(&mut self, game: &G, s: &mut G::State, m: Move);
 
-    /// What each of these legal moves is worth to the mover of the state that is followed, on [-1, 1] or beyond. One number
-    /// may be missing from all of them.
+    /// What each of these legal moves is worth to the mover of `s`, the state that is followed, on [-1, 1] or beyond. All may be
+    /// off by the same number: no [`Sampling`] depends on it.
     fn values(&mut self, game: &G, s: &G::State, moves: &[Move], out: &mut [f32]);
 }
 
 /// How values become probabilities.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Law {
+pub enum Sampling {
     /// In proportion to exp(Q / tau), Q and tau on [-1, 1].
     Gibbs {
         /// The temperature.
@@ -45,26 +45,26 @@ pub enum Law {
 /// Values are worked on in so many lanes: no sum waits for another.
 const LANES: usize = 8;
 
-impl Law {
-    /// A place drawn by the weight of its value; the values are used up.
+impl Sampling {
+    /// An index drawn by the weight of its value; the values are overwritten.
     #[inline]
     pub fn draw(self, values: &mut Vec<f32>, rng: &mut Rng) -> usize {
         let count = values.len();
         // What fills the last lanes weighs nothing.
         let (neutral, top) = match self {
-            Law::Gibbs { .. } => (f32::NEG_INFINITY, extreme(values, |a, b| if b > a { b } else { a })),
-            Law::Proportional => (f32::INFINITY, extreme(values, |a, b| if b < a { b } else { a })),
+            Sampling::Gibbs { .. } => (f32::NEG_INFINITY, extreme(values, |a, b| if b > a { b } else { a })),
+            Sampling::Proportional => (f32::INFINITY, extreme(values, |a, b| if b < a { b } else { a })),
         };
         values.resize(count.next_multiple_of(LANES), neutral);
         let lanes = values.as_chunks_mut::<LANES>().0;
         let mut total = [0.0f32; LANES];
         for lane in lanes.iter_mut() {
             match self {
-                Law::Gibbs { tau } => {
+                Sampling::Gibbs { tau } => {
                     let factor = std::f32::consts::LOG2_E / tau;
                     lane.iter_mut().for_each(|v| *v = exp2((*v - top) * factor));
                 }
-                Law::Proportional => {
+                Sampling::Proportional => {
                     lane.iter_mut().for_each(|v| *v = if *v < f32::INFINITY { 50.0 * (*v - top) + 1.0 } else { 0.0 })
                 }
             }
@@ -120,8 +120,8 @@ fn exp2(x: f32) -> f32 {
 
 /// Plays moves drawn by their learned values.
 pub struct GuidedPlayout<G: Game> {
-    advice: Box<dyn Advice<G>>,
-    law: Law,
+    action_values: Box<dyn ActionValues<G>>,
+    sampling: Sampling,
     epsilon: f64,
     plies: u32,
     moves: Vec<Move>,
@@ -129,9 +129,9 @@ pub struct GuidedPlayout<G: Game> {
 }
 
 impl<G: Game> GuidedPlayout<G> {
-    /// Follows this advice by this law, with a share of uniform moves, for so many plies.
-    pub fn new(advice: Box<dyn Advice<G>>, law: Law, epsilon: f64, plies: u32) -> Self {
-        GuidedPlayout { advice, law, epsilon, plies, moves: Vec::new(), values: Vec::new() }
+    /// Samples by these values for so many plies, with a share of uniform moves.
+    pub fn new(action_values: Box<dyn ActionValues<G>>, sampling: Sampling, epsilon: f64, plies: u32) -> Self {
+        GuidedPlayout { action_values, sampling, epsilon, plies, moves: Vec::new(), values: Vec::new() }
     }
 
     #[inline]
@@ -144,34 +144,34 @@ impl<G: Game> GuidedPlayout<G> {
             return self.moves.first().copied();
         }
         self.values.resize(self.moves.len(), 0.0);
-        self.advice.values(game, s, &self.moves, &mut self.values);
-        Some(self.moves[self.law.draw(&mut self.values, rng)])
+        self.action_values.values(game, s, &self.moves, &mut self.values);
+        Some(self.moves[self.sampling.draw(&mut self.values, rng)])
     }
 }
 
 impl<G: Game> Playout<G> for GuidedPlayout<G> {
-    fn playout(&mut self, game: &G, s: &mut G::State, run: &mut Run<'_>) -> Option<Payoffs> {
+    fn playout(&mut self, game: &G, s: &mut G::State, context: &mut PlayoutContext<'_>) -> Option<Payoffs> {
         let horizon = game.info().horizon;
         let cap = horizon.map_or(u32::MAX, |h| h.plies);
-        self.advice.start(game, s);
+        self.action_values.refresh(game, s);
         for ply in 0..cap {
             if ply == self.plies {
-                return Uniform.playout(game, s, run);
+                return Uniform.playout(game, s, context);
             }
-            let Some(m) = self.choose(game, s, run.rng) else { return game.outcome(s) };
-            if let Some(trace) = &mut run.trace {
+            let Some(m) = self.choose(game, s, context.rng) else { return game.outcome(s) };
+            if let Some(trace) = &mut context.trace {
                 trace.push((game.mover(s), m));
             }
-            self.advice.play(game, s, m);
-            if (ply + 1) % 32 == 0 && run.clock.tick() {
+            self.action_values.play(game, s, m);
+            if (ply + 1) % 32 == 0 && context.clock.tick() {
                 return None;
             }
         }
         game.outcome(s).or(horizon.map(|h| h.payoffs))
     }
 
-    fn begin(&mut self, game: &G, _fresh: bool) {
-        self.advice.begin(game);
+    fn begin_search(&mut self, game: &G, _fresh: bool) {
+        self.action_values.begin_search(game);
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::Clock;
     use ludex_core::toy::Nim;
-    use ludex_core::{Limit, Player};
+    use ludex_core::{Control, Player};
 
     #[test]
     fn powers_of_two_are_right_to_four_digits() {
@@ -194,17 +194,17 @@ mod tests {
     #[test]
     fn moves_are_drawn_by_the_stated_distributions() {
         let mut rng = Rng::new(1);
-        let mut shares = |law: Law| {
+        let mut shares = |sampling: Sampling| {
             let mut counts = [0u32; 3];
-            (0..60_000).for_each(|_| counts[law.draw(&mut vec![0.2, 0.0, -0.2], &mut rng)] += 1);
+            (0..60_000).for_each(|_| counts[sampling.draw(&mut vec![0.2, 0.0, -0.2], &mut rng)] += 1);
             counts.map(|c| c as f64 / 60_000.0)
         };
         // Gibbs with tau = 10 of 100: values 60, 50, 40 weigh e, 1, 1/e.
         let e = std::f64::consts::E;
-        for (share, weight) in shares(Law::Gibbs { tau: 0.2 }).iter().zip([e, 1.0, 1.0 / e]) {
+        for (share, weight) in shares(Sampling::Gibbs { tau: 0.2 }).iter().zip([e, 1.0, 1.0 / e]) {
             assert!((share - weight / (e + 1.0 + 1.0 / e)).abs() < 0.01);
         }
-        for (share, weight) in shares(Law::Proportional).iter().zip([21.0, 11.0, 1.0]) {
+        for (share, weight) in shares(Sampling::Proportional).iter().zip([21.0, 11.0, 1.0]) {
             assert!((share - weight / 33.0).abs() < 0.01);
         }
     }
@@ -212,8 +212,8 @@ mod tests {
     /// Knows that leaving a multiple of four wins.
     struct Knows;
 
-    impl Advice<Nim> for Knows {
-        fn start(&mut self, _: &Nim, _: &<Nim as Game>::State) {}
+    impl ActionValues<Nim> for Knows {
+        fn refresh(&mut self, _: &Nim, _: &<Nim as Game>::State) {}
         fn play(&mut self, game: &Nim, s: &mut <Nim as Game>::State, m: Move) {
             game.play(s, m);
         }
@@ -225,18 +225,18 @@ mod tests {
 
     fn wins(epsilon: f64, plies: u32) -> f64 {
         let nim = Nim::new(23);
-        let mut playout = GuidedPlayout::new(Box::new(Knows), Law::Gibbs { tau: 0.02 }, epsilon, plies);
-        let (mut rng, limit) = (Rng::new(2), Limit::default());
-        let mut clock = Clock::start(&limit);
+        let mut playout = GuidedPlayout::new(Box::new(Knows), Sampling::Gibbs { tau: 0.02 }, epsilon, plies);
+        let (mut rng, control) = (Rng::new(2), Control::default());
+        let mut clock = Clock::start(&control);
         let mut win = || {
-            let mut run = Run { rng: &mut rng, clock: &mut clock, trace: None };
-            playout.playout(&nim, &mut nim.initial(), &mut run).unwrap()[Player(0)] > 0.0
+            let mut context = PlayoutContext { rng: &mut rng, clock: &mut clock, trace: None };
+            playout.playout(&nim, &mut nim.initial(), &mut context).unwrap()[Player(0)] > 0.0
         };
         (0..2000).filter(|_| win()).count() as f64 / 2000.0
     }
 
     #[test]
-    fn good_advice_wins_every_playout_unless_it_is_not_followed() {
+    fn good_values_win_every_playout_unless_they_are_not_followed() {
         assert_eq!(wins(0.0, u32::MAX), 1.0);
         let (some, none) = (wins(0.3, u32::MAX), wins(0.0, 0));
         assert!(some < 0.98 && some > none && (none - 0.5).abs() < 0.1, "{some} {none}");

@@ -22,10 +22,8 @@
 //! Without joints that gives a table of chains times loops; with joints a memoised search over the drawn edges, which falls
 //! back on opening the shortest strand when it may search no further.
 
-use ludex_core::{Limit, mix};
+use ludex_core::{Control, Stop, mix};
 use ludex_games::{Dots, Word};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// What lies beyond an outer edge, in place of a box.
@@ -310,19 +308,19 @@ pub(super) fn simple(chains: &[i32], loops: &[i32]) -> i32 {
 /// When someone or the time says stop.
 #[derive(Default)]
 pub(super) struct Clock {
-    stop: Option<Arc<AtomicBool>>,
+    stop: Option<Stop>,
     end: Option<Instant>,
 }
 
 impl Clock {
-    pub fn new(limit: &Limit) -> Self {
-        let span = limit.time.into_iter().chain(limit.cpu).min();
-        Clock { stop: limit.stop.clone(), end: span.and_then(|span| Instant::now().checked_add(span)) }
+    pub fn new(control: &Control) -> Self {
+        let span = control.limit.time.into_iter().chain(control.limit.cpu).min();
+        Clock { stop: control.stop.clone(), end: span.and_then(|span| Instant::now().checked_add(span)) }
     }
 
     pub fn rings(&self) -> bool {
         let late = || self.end.is_some_and(|end| Instant::now() >= end);
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) || late()
+        self.stop.as_ref().is_some_and(Stop::raised) || late()
     }
 }
 

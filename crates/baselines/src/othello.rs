@@ -2,11 +2,11 @@
 //!
 //! [`PieceAdvantage`] and [`Positional`] are the two hand-made heuristics of Ghignone & Cancelliere, *Neural Learning of
 //! Heuristic Functions for General Game Playing*, section 5.2: disc difference, and the sum of the weights in
-//! their Figure 2, the table of old Microsoft Windows Reversi programs. [`OthelloClassic`] is the stronger yardstick: what
+//! their Figure 2, the table of old Microsoft Windows Reversi programs. [`OthelloClassic`] is the stronger baseline: what
 //! a student of the game would write, in the tradition of Rosenbloom's IAGO (*A World-Championship-Level Othello
 //! Program*, Artificial Intelligence 19, 1982), who found mobility and stability worth more than discs.
 //!
-//! The setting of strength is the depth of the minimax around them; 3 is the yardstick. None of them knows openings, sees
+//! The setting of strength is the depth of the minimax around them; 3 is the standard. None of them knows openings, sees
 //! the parity of regions, or solves endgames beyond that depth.
 
 use crate::squash::{share, squash};

@@ -18,8 +18,7 @@
 //!
 //! Not done here: moves that were dropped never come back (progressive unpruning).
 
-use super::expand::{At, Expand, Step, When};
-use super::prior::From;
+use super::expand::{At, Expand, PlayoutFrom, Step, When};
 use super::tree::{ROOT, Tree};
 use ludex_core::{Evaluator, Game, Move, Rng};
 
@@ -76,12 +75,12 @@ pub struct Ranking {
     pub decisive: bool,
 }
 
-/// The best-ranked children at once.
+/// Adds the best-ranked children at once.
 pub struct Ranked<G: Game> {
     eval: Box<dyn Evaluator<G>>,
     ranking: Ranking,
     when: When,
-    from: From,
+    from: PlayoutFrom,
     /// Legal moves at depth 0.
     first: usize,
     moves: Vec<Move>,
@@ -94,7 +93,7 @@ pub struct Ranked<G: Game> {
 
 impl<G: Game> Ranked<G> {
     /// Children are added at this time, ranked by this evaluator.
-    pub fn new(game: &G, eval: Box<dyn Evaluator<G>>, ranking: Ranking, when: When, from: From) -> Self {
+    pub fn new(game: &G, eval: Box<dyn Evaluator<G>>, ranking: Ranking, when: When, from: PlayoutFrom) -> Self {
         let first = game.count_legal(&game.initial());
         let (moves, scores, order, kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Ranked { eval, ranking, when, from, first, moves, scores, order, kept }
@@ -154,9 +153,6 @@ impl<G: Game> Expand<G> for Ranked<G> {
         for &m in self.moves.iter().take(tree.node(node).untried()) {
             tree.add_child(node, m);
         }
-        match self.from {
-            From::Child => Step::Try,
-            From::Leaf => Step::Playout,
-        }
+        self.from.step()
     }
 }

@@ -1,10 +1,8 @@
-//! The chain-aware rival against plain minimax, against simple players, and against the law.
+//! The chain-aware player against plain minimax, against simple players, and against the law.
 
-use ludex_core::{Choice, Evaluator, Game, Limit, Move, Payoffs, Player, Rng, Search};
+use ludex_baselines::{Chains, Exact, NetBoxes};
+use ludex_core::{Choice, Control, Evaluator, Game, Limit, Move, Payoffs, Player, Rng, Search, Stop};
 use ludex_games::{Dots, DotsState, Score, Word};
-use ludex_rivals::{ChainRival, NetBoxes};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 type State = DotsState<u64>;
@@ -115,8 +113,8 @@ fn random_position<B: Word>(game: &Dots<B>, free: usize, careful: bool, rng: &mu
     s
 }
 
-fn ask<B: Word>(rival: &mut ChainRival<B>, game: &Dots<B>, s: &DotsState<B>, seed: u64) -> Choice {
-    let choice = rival.search(game, s, &Limit::default(), &mut Rng::new(seed));
+fn ask<B: Word>(player: &mut Chains<B>, game: &Dots<B>, s: &DotsState<B>, seed: u64) -> Choice {
+    let choice = player.search(game, s, &Control::default(), &mut Rng::new(seed));
     assert!(game.drawn(s) & B::bit(choice.mv.0) == B::ZERO, "legal");
     assert_eq!(choice.line[0], choice.mv);
     assert_eq!(choice.root.len(), game.count_legal(s));
@@ -133,10 +131,10 @@ fn minimax_knows_the_known_values() {
     }
 }
 
-/// Asks the rival about one position without a safe edge and compares all it says with the oracle.
-fn check_endgame(rival: &mut ChainRival<u64>, game: &Dots<u64>, s: &State, oracle: &Oracle) -> Choice {
+/// Asks the player about one position without a safe edge and compares all it says with the oracle.
+fn check_endgame(player: &mut Chains<u64>, game: &Dots<u64>, s: &State, oracle: &Oracle) -> Choice {
     let (drawn, mover) = (game.drawn(s), game.mover(s));
-    let choice = ask(rival, game, s, 0);
+    let choice = ask(player, game, s, 0);
     let show = || format!("\n{}\n{choice:?}", game.show(s));
     let share = |boxes: i32| boxes as f32 / degrees(game, s).len() as f32;
     let close = |a: f32, b: f32| (a - b).abs() < 1e-6;
@@ -154,7 +152,7 @@ fn regret_is_zero_once_no_safe_edge_is_left() {
     let (mut checked, mut deals, mut joints) = (0, 0, 0);
     for (cols, rows, games) in [(2, 2, 200), (3, 2, 200), (3, 3, 150), (4, 3, 100), (4, 4, 50), (5, 5, 100)] {
         let game = board(cols, rows, Score::Margin);
-        let (mut rival, mut rng) = (ChainRival::new(100), Rng::new((cols * 10 + rows) as u64));
+        let (mut player, mut rng) = (Chains::new(100), Rng::new((cols * 10 + rows) as u64));
         for n in 0..games {
             let most = 10 + rng.below(8) as usize;
             let mut s = random_position(&game, most.min(game.count_legal(&game.initial())), n % 8 != 0, &mut rng);
@@ -163,7 +161,7 @@ fn regret_is_zero_once_no_safe_edge_is_left() {
             while game.outcome(&s).is_none() {
                 let mut m = game.sample(&s, &mut rng).unwrap();
                 if safe(&game, &s).is_empty() {
-                    let choice = check_endgame(&mut rival, &game, &s, &oracle);
+                    let choice = check_endgame(&mut player, &game, &s, &oracle);
                     checked += 1;
                     deals += (!captures(&game, &s).is_empty() && !closes(&game, &s, choice.mv)) as u32;
                     joints += degrees(&game, &s).iter().any(|&d| d > 2) as u32;
@@ -180,13 +178,13 @@ fn regret_is_zero_once_no_safe_edge_is_left() {
 #[test]
 fn gives_no_box_while_a_safe_edge_is_left() {
     let game = board(5, 5, Score::Win);
-    let (mut rival, mut rng) = (ChainRival::new(100), Rng::new(5));
+    let (mut player, mut rng) = (Chains::new(100), Rng::new(5));
     let (mut quiet, mut taken) = (0, 0);
     for n in 0..600 {
         let free = 10 + rng.below(51) as usize;
         let s = random_position(&game, free, n % 2 == 0, &mut rng);
         let (captures, safe_edges) = (captures(&game, &s), safe(&game, &s));
-        let choice = ask(&mut rival, &game, &s, n);
+        let choice = ask(&mut player, &game, &s, n);
         if captures.is_empty() && !safe_edges.is_empty() {
             assert!(safe_edges.contains(&choice.mv), "\n{}", game.show(&s));
             quiet += 1;
@@ -213,9 +211,9 @@ fn greedy(game: &Dots<u64>, s: &State, careful: bool, rng: &mut Rng) -> Move {
 
 type Play<'a> = Box<dyn FnMut(&Dots<u64>, &State, &mut Rng) -> Move + 'a>;
 
-fn rival_of<'a>(strength: u64) -> Play<'a> {
-    let mut rival = ChainRival::new(strength);
-    Box::new(move |game, s, rng| rival.search(game, s, &Limit::default(), rng).mv)
+fn chains_of<'a>(strength: u64) -> Play<'a> {
+    let mut player = Chains::new(strength);
+    Box::new(move |game, s, rng| player.search(game, s, &Control::default(), rng).mv)
 }
 
 /// The share of points that the first player of the pair gets over this many games, seats alternating.
@@ -237,8 +235,8 @@ fn match_up(game: &Dots<u64>, mut pair: [Play; 2], games: u64, seed: u64) -> f64
 fn beats_greedy_players_clearly() {
     let game = board(5, 5, Score::Win);
     let simple = |careful| -> Play { Box::new(move |g, s, rng| greedy(g, s, careful, rng)) };
-    let careless = match_up(&game, [rival_of(100), simple(false)], 60, 1);
-    let careful = match_up(&game, [rival_of(100), simple(true)], 60, 2);
+    let careless = match_up(&game, [chains_of(100), simple(false)], 60, 1);
+    let careful = match_up(&game, [chains_of(100), simple(true)], 60, 2);
     println!("{careless} against greedy, {careful} against greedy and careful");
     assert!(careless >= 0.99 && careful >= 0.95, "{careless} {careful}");
 }
@@ -247,7 +245,7 @@ fn beats_greedy_players_clearly() {
 fn strength_is_monotone() {
     let game = board(5, 5, Score::Win);
     for (more, less, least) in [(50, 0, 0.65), (100, 50, 0.65), (400, 100, 0.6)] {
-        let points = match_up(&game, [rival_of(more), rival_of(less)], 60, 3);
+        let points = match_up(&game, [chains_of(more), chains_of(less)], 60, 3);
         println!("{points} for strength {more} against {less}");
         assert!(points >= least, "{points} for {more} against {less}");
     }
@@ -256,13 +254,13 @@ fn strength_is_monotone() {
 #[test]
 fn finishes_legal_games_from_any_position() {
     let game = board(5, 5, Score::Win);
-    let (mut rival, mut rng) = (ChainRival::new(8), Rng::new(11));
+    let (mut player, mut rng) = (Chains::new(8), Rng::new(11));
     for n in 0..200 {
         // Every other one with 40 edges drawn, boxes and all.
         let free = if n % 2 == 0 { 20 } else { 1 + rng.below(60) as usize };
         let mut s = random_position(&game, free, n % 4 < 2, &mut rng);
         while game.outcome(&s).is_none() {
-            let m = ask(&mut rival, &game, &s, n).mv;
+            let m = ask(&mut player, &game, &s, n).mv;
             game.play(&mut s, m);
         }
         assert_eq!(game.boxes(&s).iter().sum::<u32>(), 25);
@@ -270,13 +268,13 @@ fn finishes_legal_games_from_any_position() {
 }
 
 #[test]
-fn plays_boards_of_every_size_with_one_rival() {
-    let mut rival = ChainRival::<u128>::new(10);
+fn one_player_plays_boards_of_every_size() {
+    let mut player = Chains::<u128>::new(10);
     for (cols, rows) in [(1, 1), (6, 1), (2, 3), (7, 7), (3, 3), (10, 5)] {
         let game = Dots::<u128>::new(cols, rows, Score::Win).unwrap();
         let (mut s, mut seed) = (game.initial(), 0);
         while game.outcome(&s).is_none() {
-            let m = ask(&mut rival, &game, &s, seed).mv;
+            let m = ask(&mut player, &game, &s, seed).mv;
             game.play(&mut s, m);
             seed += 1;
         }
@@ -287,10 +285,10 @@ fn plays_boards_of_every_size_with_one_rival() {
 fn a_seed_gives_the_same_choice_whatever_came_before() {
     let game = board(5, 5, Score::Win);
     let mut rng = Rng::new(3);
-    let mut used = ChainRival::new(200);
+    let mut used = Chains::new(200);
     for n in 0..20 {
         let s = random_position(&game, 12 + 2 * n, true, &mut rng);
-        let fresh = ask(&mut ChainRival::new(200), &game, &s, 9);
+        let fresh = ask(&mut Chains::new(200), &game, &s, 9);
         assert_eq!(ask(&mut used, &game, &s, 9), fresh);
     }
 }
@@ -298,20 +296,47 @@ fn a_seed_gives_the_same_choice_whatever_came_before() {
 #[test]
 fn a_stop_or_a_deadline_ends_the_search() {
     let game = board(5, 5, Score::Win);
-    let mut rival = ChainRival::new(u64::MAX);
-    let stop = Limit { stop: Some(Arc::new(AtomicBool::new(true))), ..Limit::default() };
+    let mut player = Chains::new(u64::MAX);
+    let stop = Control { stop: Some(Stop::new()), ..Limit::INFINITE.into() };
+    stop.stop.iter().for_each(Stop::raise);
     let start = Instant::now();
-    let choice = rival.search(&game, &game.initial(), &stop, &mut Rng::new(1));
+    let choice = player.search(&game, &game.initial(), &stop, &mut Rng::new(1));
     assert_eq!(choice.simulations, 0);
-    let choice = rival.search(&game, &game.initial(), &Limit::time(Duration::from_millis(30)), &mut Rng::new(1));
+    let choice =
+        player.search(&game, &game.initial(), &Limit::time(Duration::from_millis(30)).into(), &mut Rng::new(1));
     assert!(choice.simulations > 0);
     assert!(start.elapsed() < Duration::from_secs(5));
-    let choice = rival.search(&game, &game.initial(), &Limit::simulations(77), &mut Rng::new(1));
+    let choice = player.search(&game, &game.initial(), &Limit::simulations(77).into(), &mut Rng::new(1));
     assert_eq!(choice.simulations, 77);
     assert_eq!(choice.root.iter().map(|r| r.visits).sum::<u64>(), 77);
-    let caps = Limit { visits: Some(40), expansions: Some(30), ..Limit::default() };
-    let choice = rival.search(&game, &game.initial(), &caps, &mut Rng::new(1));
+    let caps = Limit { visits: Some(40), expansions: Some(30), ..Limit::default() }.into();
+    let choice = player.search(&game, &game.initial(), &caps, &mut Rng::new(1));
     assert!(choice.simulations <= 40 && choice.nodes <= 31);
+}
+
+#[test]
+fn every_limit_and_a_raised_stop_end_every_search() {
+    let game = board(5, 5, Score::Win);
+    let mut rng = Rng::new(2);
+    let stop = Control { stop: Some(Stop::new()), ..Limit::INFINITE.into() };
+    stop.stop.iter().for_each(Stop::raise);
+    let searches: [Box<dyn Search<Dots<u64>>>; 2] = [Box::new(Chains::default()), Box::new(Exact::default())];
+    for mut search in searches {
+        for free in [60, 40, 20, 10] {
+            let s = random_position(&game, free, true, &mut rng);
+            let mut controls = vec![stop.clone()];
+            for &kind in search.limits() {
+                let mut limit = Limit::default();
+                limit.set(kind, 5);
+                controls.push(limit.into());
+            }
+            for control in controls {
+                search.reset();
+                let choice = search.search(&game, &s, &control, &mut rng);
+                assert!(game.drawn(&s) >> choice.mv.0 & 1 == 0, "legal");
+            }
+        }
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@
 //! is ours. The published term for a won position is the search's business. The value is `x / (1 + |x|)` of the
 //! difference of scores over 100.
 //!
-//! The setting of strength is the depth of the minimax around it; 3 is the yardstick. A taking is a ply of its own. It
+//! The setting of strength is the depth of the minimax around it; 3 is the standard. A taking is a ply of its own. It
 //! knows no repetition and no endgame tables.
 
 use crate::squash::squash;

@@ -1,22 +1,24 @@
-//! Yardstick opponents written by hand, one file a game.
+//! Baselines: fixed opponents written by hand, one file a game.
 //!
 //! Learners are measured against them, so nothing that learns may use them, and they are frozen before anything is
 //! trained: change one and every number measured against it is void. All are deterministic for a given seed. Each has one
-//! setting of strength; [`RIVALS`] lists them.
+//! setting of strength; [`BASELINES`] lists them.
 //!
-//! Evaluators are for minimax, [`ChainRival`] is a search of its own. Here it takes what a blunder offers:
+//! Evaluators are for minimax, [`Chains`] is a search of its own. Here it takes what a blunder offers:
 //!
 //! ```
-//! use ludex_core::{Game, Limit, Player, Rng, Search};
+//! use ludex_core::{Control, Game, Player, Rng, Search};
 //! use ludex_games::{Dots, Score};
-//! use ludex_rivals::ChainRival;
+//! use ludex_baselines::Chains;
 //! let game = Dots::<u64>::new(5, 5, Score::Win)?;
 //! let (mut state, mut rng) = (game.initial(), Rng::new(7));
-//! let mut rival = ChainRival::new(100);
+//! let mut chains = Chains::new(100);
 //! while game.outcome(&state).is_none() {
 //!     let blunder = game.sample(&state, &mut rng).unwrap();
-//!     let rivals = game.mover(&state) == Player(1);
-//!     let m = if rivals { rival.search(&game, &state, &Limit::default(), &mut rng).mv } else { blunder };
+//!     let m = match game.mover(&state) {
+//!         Player(1) => chains.search(&game, &state, &Control::default(), &mut rng).mv,
+//!         _ => blunder,
+//!     };
 //!     game.play(&mut state, m);
 //! }
 //! assert_eq!(game.outcome(&state).unwrap()[Player(1)], 1.0);
@@ -28,13 +30,13 @@ mod morris;
 mod othello;
 mod squash;
 
-pub use dots::exact::{ExactRival, MOST_FREE, Solved};
+pub use dots::exact::{Exact, MOST_FREE, Solved};
 pub use dots::family::{FAMILY, make as make_family};
-pub use dots::{ChainRival, NetBoxes};
+pub use dots::{Chains, NetBoxes};
 pub use morris::MorrisClassic;
 pub use othello::{OthelloClassic, PieceAdvantage, Positional};
 
-/// What a yardstick opponent is.
+/// What a baseline is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// An [`ludex_core::Evaluator`], to be searched by minimax; the setting is its depth.
@@ -43,9 +45,9 @@ pub enum Kind {
     Search,
 }
 
-/// A yardstick opponent, for help pages and specs.
+/// A baseline, for help pages and specs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rival {
+pub struct Baseline {
     /// As specs call it; unique within its game.
     pub name: &'static str,
     /// The game's family: `othello`.
@@ -56,13 +58,13 @@ pub struct Rival {
     pub about: &'static str,
     /// Its one setting of strength.
     pub setting: &'static str,
-    /// The setting that is the yardstick.
+    /// The standard setting, with which others are measured.
     pub default: u64,
 }
 
 /// All of them.
-pub const RIVALS: [Rival; 7] = [
-    Rival {
+pub const BASELINES: [Baseline; 7] = [
+    Baseline {
         name: "positional",
         game: "othello",
         kind: Kind::Evaluator,
@@ -70,7 +72,7 @@ pub const RIVALS: [Rival; 7] = [
         setting: "depth",
         default: 3,
     },
-    Rival {
+    Baseline {
         name: "pieces",
         game: "othello",
         kind: Kind::Evaluator,
@@ -78,7 +80,7 @@ pub const RIVALS: [Rival; 7] = [
         setting: "depth",
         default: 3,
     },
-    Rival {
+    Baseline {
         name: "classic",
         game: "othello",
         kind: Kind::Evaluator,
@@ -86,7 +88,7 @@ pub const RIVALS: [Rival; 7] = [
         setting: "depth",
         default: 3,
     },
-    Rival {
+    Baseline {
         name: "classic",
         game: "morris",
         kind: Kind::Evaluator,
@@ -94,23 +96,23 @@ pub const RIVALS: [Rival; 7] = [
         setting: "depth",
         default: 3,
     },
-    Rival {
+    Baseline {
         name: "chains",
         game: "dots",
         kind: Kind::Search,
         about: "safe edges by UCT, greedy closing, double deals, exact play of chains and loops",
         setting: "playouts",
-        default: ChainRival::<u64>::STRENGTH,
+        default: Chains::<u64>::STRENGTH,
     },
-    Rival {
+    Baseline {
         name: "exact",
         game: "dots",
         kind: Kind::Search,
         about: "exhaustive search once 20 edges are free, chains before: the ceiling",
         setting: "playouts",
-        default: ChainRival::<u64>::STRENGTH,
+        default: Chains::<u64>::STRENGTH,
     },
-    Rival {
+    Baseline {
         name: "boxes",
         game: "dots",
         kind: Kind::Evaluator,

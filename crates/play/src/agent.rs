@@ -1,65 +1,125 @@
-//! Whoever chooses moves at a table: a search, with its own idea of where the match stands.
+//! Agents: whoever chooses moves at a table.
 
-use crate::table::{Line, Position};
-use ludex_core::{Choice, Game, Limit, Move, Rng, Search};
+use crate::table::{Position, TypedPosition};
+use ludex_core::{Choice, Control, Game, Limit, LimitKind, Move, Rng, Search};
 use std::sync::Arc;
 
-/// A player. It follows a match by being told every move, its own included.
+/// A player. It follows a match by the positions that it is given: where the last one is the beginning of the line of the next
+/// one, what it knows below may be used again.
 pub trait Agent: Send {
-    /// A match begins, or goes on, at this position, which belongs to the table that made the agent.
-    fn start(&mut self, position: &dyn Position);
+    /// Chooses a move at a position of the table that made the agent. Where the control sets no limit, the agent's own counts.
+    fn choose(&mut self, at: &dyn Position, control: &Control) -> Result<Choice, AgentError>;
 
-    /// A move was played.
-    fn observe(&mut self, m: Move);
-
-    /// Chooses a move in a position that is not over; whatever `limit` leaves open is taken from the agent's spec.
-    fn choose(&mut self, limit: &Limit) -> Choice;
+    /// The limits that it knows.
+    fn limits(&self) -> &[LimitKind];
 
     /// What the last choice counted besides, by name: for those who measure an agent's parts.
-    fn tally(&self) -> Vec<(&'static str, f64)> {
+    fn counters(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 }
 
+/// Why an agent does not choose: one line.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The position belongs to another game.
+    #[error("the position is not one of {0}")]
+    Foreign(String),
+    /// There is nothing to choose.
+    #[error("the game is over")]
+    GameOver,
+    /// A limit would never be reached.
+    #[error("{agent} has no limit {limit}: {}", known(.has))]
+    Limit {
+        /// The agent.
+        agent: String,
+        /// What it was given.
+        limit: LimitKind,
+        /// What it knows.
+        has: Vec<LimitKind>,
+    },
+    /// A search without limit that nobody can stop.
+    #[error("a search without limit needs a stop")]
+    Endless,
+    /// The agent itself failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+fn known(limits: &[LimitKind]) -> String {
+    match limits.is_empty() {
+        true => "it takes none".into(),
+        false => format!("it has {}", limits.iter().map(|l| l.name()).collect::<Vec<_>>().join(", ")),
+    }
+}
+
 /// A search that plays.
-pub(crate) struct Searcher<G: Game> {
+pub(crate) struct SearchAgent<G: Game> {
     game: Arc<G>,
+    name: String,
     search: Box<dyn Search<G>>,
     limit: Limit,
     rng: Rng,
-    state: G::State,
+    /// The position that was given last: where its line began, and the moves since.
+    followed: Option<(G::State, Vec<Move>)>,
 }
 
-impl<G: Game> Searcher<G> {
-    pub fn new(game: Arc<G>, search: Box<dyn Search<G>>, limit: Limit, seed: u64) -> Self {
-        let state = game.initial();
-        Searcher { game, search, limit, rng: Rng::new(seed), state }
+impl<G: Game> SearchAgent<G> {
+    pub fn new(game: Arc<G>, name: &str, (search, limit): (Box<dyn Search<G>>, Limit), seed: u64) -> Self {
+        SearchAgent { game, name: name.into(), search, limit, rng: Rng::new(seed), followed: None }
+    }
+
+    /// Tells the search which moves were played since the last position, or that another match begins.
+    fn follow(&mut self, at: &TypedPosition<G>) {
+        let same = |s: &G::State| *s == *at.first() && self.game.history_key(s) == self.game.history_key(at.first());
+        let moves = at.moves();
+        let new = match &mut self.followed {
+            Some((start, line)) if same(start) && moves.starts_with(line) => {
+                let new = line.len();
+                line.extend_from_slice(&moves[new..]);
+                new
+            }
+            followed => {
+                self.search.reset();
+                *followed = Some((at.first().clone(), moves.to_vec()));
+                0
+            }
+        };
+        moves[new..].iter().for_each(|&m| self.search.advance(m));
     }
 }
 
-impl<G: Game> Agent for Searcher<G> {
-    fn start(&mut self, position: &dyn Position) {
-        let line = position.as_any().downcast_ref::<Line<G>>().expect("the position belongs to the agent's table");
-        self.state = line.state().clone();
-        self.search.reset();
-    }
-
-    fn observe(&mut self, m: Move) {
-        self.game.play(&mut self.state, m);
-        self.search.advance(m);
-    }
-
-    fn choose(&mut self, limit: &Limit) -> Choice {
-        let limit = limit.or(&self.limit);
-        if self.game.hidden(&self.state) {
-            // No search gets to see what the player must not: choices under way are drawn anew.
-            let imagined = self.game.redrawn(&self.state, &mut self.rng);
-            return self.search.search(&self.game, &imagined, &limit, &mut self.rng);
+impl<G: Game> Agent for SearchAgent<G> {
+    fn choose(&mut self, at: &dyn Position, control: &Control) -> Result<Choice, AgentError> {
+        let foreign = || AgentError::Foreign(self.game.info().name.clone());
+        let at = TypedPosition::of(at, &*self.game).ok_or_else(foreign)?;
+        if at.outcome().is_some() {
+            return Err(AgentError::GameOver);
         }
-        self.search.search(&self.game, &self.state, &limit, &mut self.rng)
+        let limit = control.limit.or(&self.limit).or(&self.search.default_limit());
+        let has = self.search.limits();
+        if let Some(limit) = limit.kinds().find(|k| !has.contains(k)) {
+            return Err(AgentError::Limit { agent: self.name.clone(), limit, has: has.to_vec() });
+        }
+        if limit.infinite && control.stop.is_none() {
+            return Err(AgentError::Endless);
+        }
+        self.follow(at);
+        let control = Control { limit, ..control.clone() };
+        let state = at.state();
+        if self.game.hidden(state) {
+            // No search gets to see what the player must not.
+            let drawn = self.game.determinize(state, &mut self.rng);
+            return Ok(self.search.search(&self.game, &drawn, &control, &mut self.rng));
+        }
+        Ok(self.search.search(&self.game, state, &control, &mut self.rng))
     }
 
-    fn tally(&self) -> Vec<(&'static str, f64)> {
-        self.search.tally()
+    fn limits(&self) -> &[LimitKind] {
+        self.search.limits()
+    }
+
+    fn counters(&self) -> Vec<(&'static str, f64)> {
+        self.search.counters()
     }
 }

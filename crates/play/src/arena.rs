@@ -8,22 +8,21 @@
 //! Two players only: contests of more need another unit than the pair.
 
 use crate::agent::Agent;
+use crate::openings::{MOST_PLIES, Openings, random_openings};
+use crate::play_match::{Cost, Fault, play_match};
 use crate::spec::{Spec, SpecError};
 use crate::stats::{Outcome, Pair, Pairs, Sprt, SprtPlan, Verdict};
-use crate::table::{Position, Table};
-use cpu_time::ThreadTime;
-use ludex_core::{Limit, Move, Player, Rng};
+use crate::table::Table;
+use ludex_core::{Control, Payoffs, Player, Rng, Stop};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// Games longer than this are drawn, where the rules do not say otherwise.
-const LONGEST: usize = 10_000;
+/// More pairs than this are no contest that anybody could hold.
+const MOST_PAIRS: usize = 1_000_000;
 
 /// Who plays whom, how often, and from where.
 #[derive(Clone, Debug, Serialize)]
@@ -42,15 +41,6 @@ pub struct Contest {
     pub sprt: Option<SprtPlan>,
 }
 
-/// Where games begin.
-#[derive(Clone, Debug, Serialize)]
-pub enum Openings {
-    /// After so many uniformly random legal plies from the start; different ones, as far as there are enough.
-    Random(u32),
-    /// At these positions, one after the other and again from the first.
-    Listed(Vec<String>),
-}
-
 /// Why a contest cannot be held: one line.
 #[derive(Debug, thiserror::Error)]
 pub enum ContestError {
@@ -63,50 +53,12 @@ pub enum ContestError {
     /// A listed opening cannot be set up.
     #[error("opening {0}: {1}")]
     Opening(usize, String),
-    /// The manifest cannot be used.
-    #[error("{0}")]
-    Manifest(String),
+    /// The file holds another contest.
+    #[error("{0} belongs to another contest")]
+    Other(String),
     /// A file could not be read or written.
     #[error("{0}: {1}")]
     File(String, std::io::Error),
-}
-
-/// What went wrong on one side of a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Fault {
-    /// The agent panicked.
-    Crash,
-    /// The agent played a move that is not legal.
-    Illegal,
-}
-
-/// What one side spent in a game.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cost {
-    /// Moves chosen.
-    pub moves: u64,
-    /// Nodes or simulations, as the search counts them.
-    pub nodes: u64,
-    /// Seconds of processor time.
-    pub cpu: f64,
-}
-
-impl Cost {
-    fn add(&mut self, other: &Cost) {
-        self.moves += other.moves;
-        self.nodes += other.nodes;
-        self.cpu += other.cpu;
-    }
-
-    /// Nodes a move.
-    pub fn nodes_per_move(&self) -> f64 {
-        self.nodes as f64 / self.moves.max(1) as f64
-    }
-
-    /// Milliseconds of processor time a move.
-    pub fn ms_per_move(&self) -> f64 {
-        1e3 * self.cpu / self.moves.max(1) as f64
-    }
 }
 
 /// A finished game, as the first agent of its pairing sees it.
@@ -167,7 +119,8 @@ impl Contest {
 
     /// How many pairs of games there are in all.
     pub fn len(&self) -> usize {
-        self.pairings().len() * self.pairs
+        let agents = self.agents.len();
+        (agents * agents.saturating_sub(1) / 2).saturating_mul(self.pairs)
     }
 
     /// Whether there is nothing to play.
@@ -187,46 +140,57 @@ impl Contest {
         if self.sprt.is_some() && self.agents.len() != 2 {
             return kind("a sequential test is for a match of two agents");
         }
+        if self.len() > MOST_PAIRS {
+            return kind(&format!("a contest has at most {MOST_PAIRS} pairs of games"));
+        }
         if let Some(plan) = self.sprt {
             plan.check().map_err(|e| ContestError::Kind(e.to_string()))?;
         }
         for spec in &self.agents {
-            table.agent(spec, 0).map_err(|e| ContestError::Agent(spec.to_string(), e))?;
+            self.agent(table, spec, 0)?;
         }
-        self.starts(table).map(|_| ())
+        match &self.openings {
+            Openings::Random(plies) if *plies > MOST_PLIES => {
+                kind(&format!("an opening has at most {MOST_PLIES} random plies"))
+            }
+            Openings::Listed(list) if list.is_empty() => kind("the list of openings is empty"),
+            Openings::Random(_) => Ok(()),
+            Openings::Listed(list) => list.iter().zip(1..).try_for_each(|(text, number)| {
+                let position = table.position(text).map_err(|e| ContestError::Opening(number, e.to_string()))?;
+                match position.outcome() {
+                    Some(_) => Err(ContestError::Opening(number, "the game is over there".into())),
+                    None => Ok(()),
+                }
+            }),
+        }
     }
 
     /// The positions at which the pairs begin, as text.
-    fn starts(&self, table: &dyn Table) -> Result<Vec<String>, ContestError> {
+    fn starts(&self, table: &dyn Table) -> Vec<String> {
         match &self.openings {
-            Openings::Random(plies) => Ok(random_openings(table, self.pairs, *plies, Rng::derive(self.seed, 0))),
-            Openings::Listed(list) => {
-                for (i, text) in list.iter().enumerate() {
-                    let position = table.position(text).map_err(|e| ContestError::Opening(i + 1, e.to_string()))?;
-                    if position.outcome().is_some() {
-                        return Err(ContestError::Opening(i + 1, "the game is over there".into()));
-                    }
-                }
-                match list.is_empty() {
-                    true => Err(ContestError::Kind("the list of openings is empty".into())),
-                    false => Ok((0..self.pairs).map(|i| list[i % list.len()].clone()).collect()),
-                }
-            }
+            Openings::Random(plies) => random_openings(table, self.pairs, *plies, Rng::derive(self.seed, 0)),
+            Openings::Listed(list) => list.iter().cycle().take(self.pairs).cloned().collect(),
         }
     }
 
+    fn agent(&self, table: &dyn Table, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, ContestError> {
+        table.agent(spec, seed).map_err(|e| ContestError::Agent(spec.to_string(), e))
+    }
+
     /// Plays what is not `done` yet on so many threads, and tells of each pair as it ends. Gives all results in order; with
-    /// a sequential test, those up to its verdict. `stop` ends it early.
+    /// a sequential test, those up to its verdict. `stop` ends it early, without the pairs that are being played.
     pub fn run(
         &self,
         table: &dyn Table,
         done: Vec<PairResult>,
         threads: usize,
-        stop: &AtomicBool,
+        stop: &Stop,
         mut tell: impl FnMut(&PairResult),
     ) -> Result<Vec<PairResult>, ContestError> {
         self.check(table)?;
-        let starts = self.starts(table)?;
+        // Agents come and go with their games: their models are read once.
+        let _models = self.agents.iter().filter_map(|a| table.models(a).ok()).collect::<Vec<_>>();
+        let starts = self.starts(table);
         let pairings = self.pairings();
         let total = self.len();
         let mut results: Vec<Option<PairResult>> = vec![None; total];
@@ -236,19 +200,21 @@ impl Contest {
             results[slot] = Some(r);
         }
         let todo: Vec<usize> = (0..total).filter(|&i| results[i].is_none()).collect();
-        let mut judge = Judge::new(self.sprt);
-        let decided = AtomicBool::new(judge.hear(&results));
+        let mut test = SequentialTest::new(self.sprt);
+        let decided = AtomicBool::new(test.update(&results));
         let next = AtomicUsize::new(0);
+        let mut failed = None;
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..threads.max(1).min(todo.len()) {
                 let (sender, next, todo, pairings, starts, decided) =
                     (sender.clone(), &next, &todo, &pairings, &starts, &decided);
                 scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) && !decided.load(Ordering::Relaxed) {
+                    while !decided.load(Ordering::Relaxed) {
                         let Some(&i) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                         let (pair, pairing) = (i / pairings.len(), i % pairings.len());
-                        let result = self.pair(table, pairing, pairings[pairing], pair, &starts[pair]);
+                        let work = PairWork { pairing, agents: pairings[pairing], pair, opening: &starts[pair] };
+                        let Some(result) = self.pair(table, &work, stop).transpose() else { break };
                         if sender.send((i, result)).is_err() {
                             break;
                         }
@@ -257,142 +223,96 @@ impl Contest {
             }
             drop(sender);
             for (i, result) in receiver {
-                tell(&result);
-                results[i] = Some(result);
-                decided.fetch_or(judge.hear(&results), Ordering::Relaxed);
+                match result {
+                    Ok(result) => {
+                        tell(&result);
+                        results[i] = Some(result);
+                        decided.fetch_or(test.update(&results), Ordering::Relaxed);
+                    }
+                    Err(e) => {
+                        decided.store(true, Ordering::Relaxed);
+                        failed = Some(e);
+                    }
+                }
             }
         });
-        results.truncate(judge.verdict_at.unwrap_or(total));
+        if let Some(e) = failed {
+            return Err(e);
+        }
+        results.truncate(test.verdict_at.unwrap_or(total));
         Ok(results.into_iter().flatten().collect())
     }
 
-    /// The two games of a pair.
-    fn pair(
-        &self,
-        table: &dyn Table,
-        pairing: usize,
-        (a, b): (usize, usize),
-        pair: usize,
-        opening: &str,
-    ) -> PairResult {
+    /// The two games of a pair; `None` if the contest is stopped before they end.
+    fn pair(&self, table: &dyn Table, work: &PairWork<'_>, stop: &Stop) -> Result<Option<PairResult>, ContestError> {
+        let &PairWork { pairing, agents: (a, b), pair, opening } = work;
         let seed = Rng::derive(Rng::derive(self.seed, 1 + pairing as u64), pair as u64);
-        let game = |swapped: usize| {
-            let build = |i: usize| {
-                let spec = &self.agents[[a, b][i]];
-                table.agent(spec, Rng::derive(seed, (2 * swapped + i) as u64)).expect("the agents have been checked")
-            };
-            let position = table.position(opening).expect("the openings have been checked");
-            play(table, position, [build(0), build(1)], swapped)
+        let control = Control { stop: Some(stop.clone()), ..Control::default() };
+        let game = |swapped: usize| -> Result<GameResult, ContestError> {
+            let build =
+                |i: usize| self.agent(table, &self.agents[[a, b][i]], Rng::derive(seed, (2 * swapped + i) as u64));
+            let mut agents = [build(0)?, build(1)?];
+            agents.rotate_left(swapped);
+            let start = table.position(opening).map_err(|e| ContestError::Opening(pair + 1, e.to_string()))?;
+            let episode = play_match(table, &*start, &mut agents, &control, &mut |_| {});
+            let side = |p: Player| p.0 ^ swapped as u8;
+            let mut cost = [episode.cost[0], episode.cost[1]];
+            cost.rotate_left(swapped);
+            Ok(GameResult {
+                outcome: outcome(&episode.outcome, Player(swapped as u8)),
+                plies: episode.plies.len() as u32 - matches!(episode.fault, Some((_, Fault::Illegal, _))) as u32,
+                fault: episode.fault.map(|(p, fault, _)| (side(p), fault)),
+                cost,
+            })
         };
-        PairResult { pairing, pair, opening: opening.into(), games: [game(0), game(1)] }
+        let games = [game(0)?, game(1)?];
+        Ok((!stop.raised()).then(|| PairResult { pairing, pair, opening: opening.into(), games }))
+    }
+}
+
+/// A pair of games that is to be played.
+struct PairWork<'a> {
+    pairing: usize,
+    agents: (usize, usize),
+    pair: usize,
+    opening: &'a str,
+}
+
+/// How a match of two ended for a player.
+pub fn outcome(payoffs: &Payoffs, p: Player) -> Outcome {
+    match payoffs[p] - payoffs[p.other()] {
+        d if d > 0.0 => Outcome::Win,
+        d if d < 0.0 => Outcome::Loss,
+        _ => Outcome::Draw,
     }
 }
 
 /// Follows a sequential test in the order of the pairs, whatever order they end in.
-struct Judge {
+struct SequentialTest {
     sprt: Option<Sprt>,
-    heard: usize,
+    read: usize,
     verdict_at: Option<usize>,
 }
 
-impl Judge {
+impl SequentialTest {
     fn new(plan: Option<SprtPlan>) -> Self {
-        Judge { sprt: plan.and_then(|p| Sprt::new(p).ok()), heard: 0, verdict_at: None }
+        SequentialTest { sprt: plan.and_then(|p| Sprt::new(p).ok()), read: 0, verdict_at: None }
     }
 
     /// Whether there is a verdict.
-    fn hear(&mut self, results: &[Option<PairResult>]) -> bool {
+    fn update(&mut self, results: &[Option<PairResult>]) -> bool {
         if let Some(sprt) = &mut self.sprt {
             while self.verdict_at.is_none()
-                && let Some(Some(r)) = results.get(self.heard)
+                && let Some(Some(r)) = results.get(self.read)
             {
-                self.heard += 1;
+                self.read += 1;
                 if sprt.update(r.pair()) != Verdict::Continue {
-                    self.verdict_at = Some(self.heard);
+                    self.verdict_at = Some(self.read);
                 }
             }
         }
         self.verdict_at.is_some()
     }
-}
-
-/// Plays one game; agent 0 is player 0, or with `swapped` 1 it is player 1.
-fn play(
-    table: &dyn Table,
-    mut position: Box<dyn Position>,
-    mut agents: [Box<dyn Agent>; 2],
-    swapped: usize,
-) -> GameResult {
-    let mut result = GameResult { outcome: Outcome::Draw, plies: 0, fault: None, cost: Default::default() };
-    let cap = table.info().horizon.map_or(LONGEST, |h| h.plies as usize);
-    agents.iter_mut().for_each(|a| a.start(&*position));
-    while position.outcome().is_none() && (result.plies as usize) < cap {
-        let turn = position.mover().index() ^ swapped;
-        let start = ThreadTime::now();
-        let choice = catch_unwind(AssertUnwindSafe(|| agents[turn].choose(&Limit::default())));
-        let cost = &mut result.cost[turn];
-        cost.cpu += start.elapsed().as_secs_f64();
-        cost.moves += 1;
-        let fault = match choice {
-            Err(_) => Some((turn, Fault::Crash)),
-            Ok(choice) => {
-                cost.nodes += if choice.simulations > 0 { choice.simulations } else { choice.nodes };
-                match position.play(choice.mv) {
-                    Err(_) => Some((turn, Fault::Illegal)),
-                    Ok(()) => tell(&mut agents, choice.mv).map(|crashed| (crashed, Fault::Crash)),
-                }
-            }
-        };
-        if let Some((side, fault)) = fault {
-            result.fault = Some((side as u8, fault));
-            result.outcome = if side == 0 { Outcome::Loss } else { Outcome::Win };
-            return result;
-        }
-        result.plies += 1;
-    }
-    let payoffs = position.outcome().or(table.info().horizon.map(|h| h.payoffs));
-    let mine = payoffs.map_or(0.0, |p| p[Player(swapped as u8)] - p[Player(1 - swapped as u8)]);
-    result.outcome = match mine {
-        m if m > 0.0 => Outcome::Win,
-        m if m < 0.0 => Outcome::Loss,
-        _ => Outcome::Draw,
-    };
-    result
-}
-
-/// Tells both agents of a move; gives the one that panicked, if any.
-fn tell(agents: &mut [Box<dyn Agent>; 2], m: Move) -> Option<usize> {
-    (0..2).find(|&i| catch_unwind(AssertUnwindSafe(|| agents[i].observe(m))).is_err())
-}
-
-/// Positions after so many random plies, in none of which the game is over; different ones as far as there are enough.
-pub fn random_openings(table: &dyn Table, n: usize, plies: u32, seed: u64) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let mut openings = Vec::new();
-    for i in 0..n {
-        let mut rng = Rng::stream(seed, i as u64);
-        let mut draw = || {
-            let mut position = table.start();
-            for _ in 0..plies {
-                let mut next = position.clone();
-                let Some(&m) = rng.pick(&next.legal()) else { break };
-                if next.play(m).is_err() || next.outcome().is_some() {
-                    break;
-                }
-                position = next;
-            }
-            position.text()
-        };
-        let mut text = draw();
-        for _ in 0..50 {
-            if seen.insert(text.clone()) {
-                break;
-            }
-            text = draw();
-        }
-        openings.push(text);
-    }
-    openings
 }
 
 /// Adds up the results of each pairing.
@@ -407,13 +327,13 @@ pub fn tally(contest: &Contest, results: &[PairResult]) -> Vec<Tally> {
     };
     let mut tallies: Vec<Tally> = contest.pairings().iter().map(empty).collect();
     for r in results {
-        let t = &mut tallies[r.pairing];
+        let Some(t) = tallies.get_mut(r.pairing) else { continue };
         t.pairs.record(r.pair());
         for game in &r.games {
             t.plies += game.plies as u64;
             t.cost.iter_mut().zip(&game.cost).for_each(|(t, c)| t.add(c));
             if let Some((side, fault)) = game.fault {
-                t.faults[side as usize][(fault == Fault::Illegal) as usize] += 1;
+                t.faults[(side != 0) as usize][(fault == Fault::Illegal) as usize] += 1;
             }
         }
     }
@@ -449,8 +369,7 @@ impl Manifest {
             let text = String::from_utf8_lossy(&line);
             if first {
                 if text.trim_end() != header {
-                    let line = format!("{shown} belongs to another contest; give another --out or delete it");
-                    return Err(ContestError::Manifest(line));
+                    return Err(ContestError::Other(shown));
                 }
                 first = false;
             } else {
@@ -473,53 +392,5 @@ impl Manifest {
         let failed = |e| ContestError::File(self.path.clone(), e);
         let line = serde_json::to_string(result).map_err(|e| failed(e.into()))? + "\n";
         self.file.write_all(line.as_bytes()).and_then(|()| self.file.flush()).map_err(failed)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::open;
-    use ludex_core::{Choice, Payoffs};
-
-    /// Plays the lowest legal move until ply `at`, then misbehaves.
-    struct Bad {
-        ply: u32,
-        at: u32,
-        fault: Fault,
-    }
-
-    impl Agent for Bad {
-        fn start(&mut self, _: &dyn Position) {}
-        fn observe(&mut self, _: Move) {
-            self.ply += 1;
-        }
-        fn choose(&mut self, _: &Limit) -> Choice {
-            assert!(self.ply < self.at || self.fault != Fault::Crash, "a crash on purpose, to see that it is counted");
-            let mv = if self.ply < self.at { Move(self.ply % 7) } else { Move(u32::MAX / 2) };
-            Choice {
-                mv,
-                value: Payoffs::draw(2),
-                root: vec![],
-                nodes: 0,
-                simulations: 0,
-                depth: 0,
-                line: vec![mv],
-                bytes: 0,
-            }
-        }
-    }
-
-    #[test]
-    fn crashes_and_illegal_moves_lose_and_are_counted() {
-        let table = open("connect4").unwrap();
-        for fault in [Fault::Crash, Fault::Illegal] {
-            for swapped in [0, 1] {
-                let bad = |at| Box::new(Bad { ply: 0, at, fault }) as Box<dyn Agent>;
-                let result = play(&*table, table.start(), [bad(100), bad(2)], swapped);
-                assert_eq!(result.fault, Some((1, fault)));
-                assert_eq!(result.outcome, Outcome::Win);
-            }
-        }
     }
 }

@@ -1,41 +1,44 @@
-//! Games opened by name, agents from text, and an arena whose verdicts can be trusted.
+//! Games opened by name, agents from text, one match loop, and an arena whose verdicts can be trusted.
 //!
 //! This crate forgets the type of a game ([`Table`]) so that whatever stands above needs none.
 //!
 //! ```
-//! let table = ludex_play::open("connect4")?;
+//! use ludex_play::{open, Control, Limit};
+//! let table = open("connect4")?;
 //! let mut position = table.start();
 //! for column in ["4", "4", "3"] {
 //!     position.play(table.parse_move(column).unwrap()).unwrap();
 //! }
-//! assert_eq!(position.text(), "443");
-//! assert!(ludex_play::open("conect4").is_err());
-//! # Ok::<(), ludex_play::OpenError>(())
+//! let mut agent = table.agent(&"uct(c=0.7)".parse()?, 1)?;
+//! let choice = agent.choose(&*position, &Control::from(Limit::simulations(200)))?;
+//! assert!(position.legal().contains(&choice.mv));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod advice;
+mod action_values;
 mod agent;
 pub mod arena;
-mod build;
+mod baselines;
+pub mod manifest;
+mod models;
 mod nets;
 mod open;
+pub mod openings;
 mod parts;
-pub mod plot;
-mod rivals;
-pub mod sarsa;
-pub mod selfplay;
-mod signature;
+mod play_match;
+mod session;
+pub mod signature;
 mod spec;
 pub mod stats;
-pub mod store;
-pub mod study;
-pub mod systems;
 mod table;
-pub mod tune;
+pub mod views;
 
-pub use agent::Agent;
-pub use open::{GAMES, Listing, OpenError, open, table};
-pub use parts::{Kind, Opt, PARTS, Part};
-pub use signature::signature;
+pub use agent::{Agent, AgentError};
+pub use ludex_core::{Choice, Control, Limit, LimitKind, Progress, Stop};
+pub use models::{LoadedModel, ModelError, ModelRef};
+pub use open::{GAMES, Listing, OpenError, open, open_with};
+pub use parts::{Args, OptionInfo, OptionType, PartInfo, PartKind, Prior, hint, near};
+pub use play_match::{Cost, Episode, Fault, Ply, PlyView, play_match, ply_cap, winner};
+pub use session::Session;
 pub use spec::{Spec, SpecError};
-pub use table::{Line, Position, Solution, Table, Worth};
+pub use table::{Extension, NativeTable, Position, Solution, Table, TableBuilder, TypedPosition, Worth};

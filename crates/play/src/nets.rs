@@ -1,109 +1,19 @@
 //! Learned models as evaluators: the joint between `learn` and `search`.
 
-use ludex_core::{Evaluator, Fact, Game, GameInfo, Move, Payoffs, Player, Rng};
-use ludex_learn::{Act, Batch, Encoder, Folded, Head, Layer, Line, Link, Mlp, Model, Net, Scratch, Side};
-use ludex_search::mcts::{Chances, Outlook};
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::SystemTime;
-
-/// A model, ready for search.
-pub(crate) struct Loaded {
-    pub head: Head,
-    pub net: Folded,
-    /// A linear net that scores moves, as the first and, if it is mirrored, as the second player sees it; else nothing.
-    pub sides: Vec<Side>,
-}
-
-/// What identifies a file's content well enough to use it again without reading.
-type Stamp = (u64, Option<SystemTime>, u64);
-
-/// Models that were read, by file.
-type Known = HashMap<PathBuf, (Stamp, Arc<Loaded>)>;
-
-/// Reads the model at a path, which may be that of a run: then its last model. A model that many agents of a contest use is
-/// read once.
-pub(crate) fn load(path: &str, info: &GameInfo) -> Result<Arc<Loaded>, String> {
-    let mut file = PathBuf::from(path);
-    if file.is_dir() {
-        file = crate::store::last_model(&file).map_err(|e| format!("{path}: {e}"))?;
-    }
-    load_file(file, info)
-}
-
-/// The same where each role may have a model of its own: the file for all of them, or those of the run.
-pub(crate) fn load_roles(path: &str, info: &GameInfo) -> Result<Vec<Arc<Loaded>>, String> {
-    let file = PathBuf::from(path);
-    let files = match file.is_dir() {
-        true => crate::store::last_models(&file).map_err(|e| format!("{path}: {e}"))?,
-        false => vec![file],
-    };
-    let models: Vec<Arc<Loaded>> = files.into_iter().map(|f| load_file(f, info)).collect::<Result<_, _>>()?;
-    match models.len() {
-        n if n == 1 || n == info.players() => Ok(models),
-        n => Err(format!("{path} has models of {n} roles, {} has {}", info.name, info.players())),
-    }
-}
-
-fn load_file(file: PathBuf, info: &GameInfo) -> Result<Arc<Loaded>, String> {
-    static CACHE: OnceLock<Mutex<Known>> = OnceLock::new();
-    let cannot = |e: std::io::Error| format!("cannot read the model {}: {e}", file.display());
-    let meta = std::fs::metadata(&file).map_err(cannot)?;
-    let stamp = (meta.len(), meta.modified().ok(), info.rules_hash);
-    let cache = CACHE.get_or_init(Default::default);
-    let known = |map: &Known| map.get(&file).filter(|(s, _)| *s == stamp).map(|(_, loaded)| loaded.clone());
-    if let Some(loaded) = known(&cache.lock().unwrap_or_else(|e| e.into_inner())) {
-        return Ok(loaded);
-    }
-    let loaded = Arc::new(read(&file, info)?);
-    cache.lock().unwrap_or_else(|e| e.into_inner()).insert(file, (stamp, loaded.clone()));
-    Ok(loaded)
-}
-
-fn read(file: &Path, info: &GameInfo) -> Result<Loaded, String> {
-    let shown = file.display();
-    let bytes = std::fs::read(file).map_err(|e| format!("cannot read the model {shown}: {e}"))?;
-    let model = Model::for_game(&bytes, info).map_err(|e| format!("the model {shown} cannot be used: {e}"))?;
-    let net = model.fold().map_err(|e| format!("the model {shown} cannot be used: {e}"))?;
-    let sides = match model.head {
-        Head::MoveScores { .. } => {
-            let views = 1 + model.encoder.mirror().is_some() as usize;
-            (0..views).map_while(|v| Side::new(&model.net, &model.encoder, v == 1)).collect()
-        }
-        _ => Vec::new(),
-    };
-    Ok(Loaded { head: model.head, net, sides })
-}
-
-/// A net that never learned: the shape of an extreme learning machine with all its weights drawn from the seed. The output
-/// weights are so small that no value leaves [-1, 1], for a value that is cut off there is the same for many states.
-pub(crate) fn untrained(info: &GameInfo, hidden: usize, seed: u64) -> Arc<Loaded> {
-    let mut rng = Rng::new(seed);
-    let mut draw = |n: usize, bound: f32| (0..n).map(|_| bound * (2.0 * rng.unit() as f32 - 1.0)).collect::<Vec<f32>>();
-    let encoder = Encoder::facts(info.facts as usize);
-    let inputs = encoder.inputs();
-    let outputs = if info.zero_sum { 1 } else { info.players() };
-    let first = Layer { inputs, outputs: hidden, weights: draw(inputs * hidden, 1.0), bias: draw(hidden, 1.0) };
-    let weights = draw(hidden * outputs, 1.0 / hidden as f32);
-    let last = Layer { inputs: hidden, outputs, weights, bias: vec![0.0; outputs] };
-    let net = Mlp { layers: vec![first, last], hidden: Act::Logistic, link: Link::Each(Act::Identity) };
-    let head = Head::Value { outputs };
-    let net = Folded::new(&Net::Mlp(net), &encoder, head).expect("the parts fit one another");
-    Arc::new(Loaded { head, net, sides: Vec::new() })
-}
-
-/// Whether outputs of this head are worth something to players.
-pub(crate) fn has_value(head: Head) -> bool {
-    !matches!(head, Head::MoveScores { .. })
-}
+use crate::models::{LoadedModel, Need};
+use ludex_core::{Evaluator, Fact, Game, Move, Payoffs, Player};
+use ludex_learn::{Accumulator, AccumulatorStack, Batch, Head, InferenceNet, LinearAccumulator, LinearScorer, Scratch};
+use ludex_search::mcts::{Wdl, WdlEvaluator};
+use std::sync::Arc;
 
 /// A net that judges states.
-pub(crate) struct NetValue {
-    model: Arc<Loaded>,
+pub(crate) struct NetEvaluator {
+    model: Arc<LoadedModel>,
     scratch: Scratch,
     batch: Batch,
-    line: Line,
+    accumulator: Accumulator,
+    /// Along the line of a search.
+    stack: AccumulatorStack,
     facts: Vec<Fact>,
     /// What a move turns on and off.
     on: Vec<Fact>,
@@ -113,17 +23,19 @@ pub(crate) struct NetValue {
     out: Vec<f32>,
 }
 
-impl NetValue {
+impl NetEvaluator {
     /// A model whose head has a value.
-    pub fn new(model: Arc<Loaded>) -> Self {
-        debug_assert!(has_value(model.head));
-        let (scratch, batch, line) = (model.net.scratch(), model.net.batch(), model.net.line());
-        let (facts, on, off, places, out) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        NetValue { model, scratch, batch, line, facts, on, off, places, out }
+    pub fn new(model: Arc<LoadedModel>) -> Self {
+        debug_assert!(Need::Value.fits(model.head));
+        let net = &model.net;
+        let (scratch, batch, accumulator, stack) =
+            (net.scratch(), net.batch(), net.accumulator(), net.accumulator_stack());
+        let (facts, on, off, places, out) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), vec![0.0; net.outputs()]);
+        NetEvaluator { model, scratch, batch, accumulator, stack, facts, on, off, places, out }
     }
 }
 
-impl<G: Game> Evaluator<G> for NetValue {
+impl<G: Game> Evaluator<G> for NetEvaluator {
     fn value(&mut self, game: &G, s: &G::State) -> Payoffs {
         let net = &self.model.net;
         let mover = game.mover(s);
@@ -134,10 +46,10 @@ impl<G: Game> Evaluator<G> for NetValue {
     }
 
     fn child_values(&mut self, game: &G, s: &G::State, moves: &[Move], values: &mut [f32]) {
-        let NetValue { model, batch, line, facts, on, off, places, out, .. } = self;
+        let NetEvaluator { model, batch, accumulator, facts, on, off, places, out, .. } = self;
         let (net, mover) = (&model.net, game.mover(s));
         game.facts(s, facts);
-        net.start(line, facts);
+        net.refresh(accumulator, facts);
         places.clear();
         for (i, &m) in moves.iter().enumerate() {
             let mut child = s.clone();
@@ -146,7 +58,7 @@ impl<G: Game> Evaluator<G> for NetValue {
                 Some(end) => values[i] = end[mover],
                 None => {
                     places.push((i, game.mover(&child)));
-                    net.push_child(batch, line, on, off, game.mover(&child));
+                    net.push_child(batch, accumulator, on, off, game.mover(&child));
                 }
             }
         }
@@ -165,14 +77,53 @@ impl<G: Game> Evaluator<G> for NetValue {
         game.facts(s, &mut self.facts);
         self.model.net.score_moves(&self.facts, game.mover(s), moves, &mut self.scratch, scores);
     }
+
+    fn values(&mut self, game: &G, states: &[&G::State], values: &mut [Payoffs]) {
+        let NetEvaluator { model, batch, facts, out, .. } = self;
+        let net = &model.net;
+        for s in states {
+            game.facts(s, facts);
+            net.push(batch, facts, game.mover(s));
+        }
+        let n = net.outputs();
+        out.resize(n * states.len(), 0.0);
+        net.run(batch, out);
+        for ((s, value), out) in states.iter().zip(values).zip(out.chunks_exact(n)) {
+            *value = net.payoffs(out, game.mover(s)).expect("the head has a value");
+        }
+    }
+
+    fn follows(&self) -> bool {
+        true
+    }
+
+    fn refresh(&mut self, game: &G, s: &G::State) {
+        game.facts(s, &mut self.facts);
+        self.stack.refresh(&self.model.net, &self.facts);
+    }
+
+    fn push(&mut self, on: &[Fact], off: &[Fact]) {
+        self.stack.push(&self.model.net, on, off);
+    }
+
+    fn pop(&mut self) {
+        self.stack.pop();
+    }
+
+    fn line_value(&mut self, game: &G, s: &G::State) -> Payoffs {
+        let (net, mover) = (&self.model.net, game.mover(s));
+        self.out.resize(net.outputs(), 0.0);
+        self.stack.evaluate(net, mover, &mut self.scratch, &mut self.out);
+        net.payoffs(&self.out, mover).expect("the head has a value")
+    }
 }
 
-/// Where playouts begin: near the root of their search, so that the sums of one are those of the first playout's beginning plus
-/// the difference. Never a pass over all facts.
+/// The facts at the beginning of a playout, and how they differ from those of the first playout of the same search. Playouts
+/// begin near one another, so accumulators are copied and updated by the difference instead of being summed afresh.
 #[derive(Default)]
-pub(crate) struct Follow {
-    /// Facts (as bits) of the state that others are compared with; no bits at all: there is none yet.
-    anchor: Vec<u64>,
+pub(crate) struct PlayoutFacts {
+    /// Facts (as bits) of the first state; empty if there is none yet.
+    first: Vec<u64>,
     bits: Vec<u64>,
     /// The facts of the state at the beginning.
     pub facts: Vec<Fact>,
@@ -182,49 +133,70 @@ pub(crate) struct Follow {
     pub off: Vec<Fact>,
 }
 
-/// How sums for a state are made.
+/// How the accumulator of a state is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Start {
-    /// The first of a search: others will be compared with it.
-    Anchor,
+    /// It is the first of a search: others will be compared with it.
+    First,
     /// By the difference to the first.
     Near,
     /// Afresh: the difference is larger than the state.
-    Far,
+    Afresh,
 }
 
-impl Follow {
-    /// A search begins.
-    pub fn forget(&mut self) {
-        self.anchor.clear();
+impl PlayoutFacts {
+    /// Another search begins.
+    pub fn clear(&mut self) {
+        self.first.clear();
     }
 
-    /// Lists the facts of a state, and by which it differs from the first of its search.
-    pub fn approach<G: Game>(&mut self, game: &G, s: &G::State) -> Start {
+    /// Lists the facts of a state, and those by which it differs from the first of its search.
+    pub fn begin<G: Game>(&mut self, game: &G, s: &G::State) -> Start {
         game.facts(s, &mut self.facts);
         self.bits.clear();
         self.bits.resize(game.info().facts.div_ceil(64) as usize, 0);
         self.facts.iter().for_each(|f| self.bits[f.index() / 64] |= 1 << (f.index() % 64));
-        if self.anchor.is_empty() {
-            self.anchor.clone_from(&self.bits);
-            return Start::Anchor;
+        if self.first.is_empty() {
+            self.first.clone_from(&self.bits);
+            return Start::First;
         }
-        only(&self.bits, &self.anchor, &mut self.on);
-        only(&self.anchor, &self.bits, &mut self.off);
-        if self.on.len() + self.off.len() < self.facts.len() { Start::Near } else { Start::Far }
+        only(&self.bits, &self.first, &mut self.on);
+        only(&self.first, &self.bits, &mut self.off);
+        if self.on.len() + self.off.len() < self.facts.len() { Start::Near } else { Start::Afresh }
     }
 
-    /// First-layer sums for the state that was approached.
-    pub fn set(&self, net: &Folded, start: Start, line: &mut Line, anchor: &mut Line) {
+    /// Brings an accumulator to the state that was begun with; `first` is that of the search's first playout.
+    pub fn accumulate(&self, net: &InferenceNet, start: Start, to: &mut Accumulator, first: &mut Accumulator) {
         match start {
-            Start::Far => net.start(line, &self.facts),
-            Start::Anchor => {
-                net.start(anchor, &self.facts);
-                net.rewind(line, anchor);
+            Start::Afresh => net.refresh(to, &self.facts),
+            Start::First => {
+                net.refresh(first, &self.facts);
+                to.copy_from(first);
             }
             Start::Near => {
-                net.rewind(line, anchor);
-                net.update(line, &self.on, &self.off);
+                to.copy_from(first);
+                net.update(to, &self.on, &self.off);
+            }
+        }
+    }
+
+    /// The same for a linear scorer.
+    pub fn accumulate_linear(
+        &self,
+        net: &LinearScorer,
+        start: Start,
+        to: &mut LinearAccumulator,
+        first: &mut LinearAccumulator,
+    ) {
+        match start {
+            Start::Afresh => net.refresh(to, &self.facts),
+            Start::First => {
+                net.refresh(first, &self.facts);
+                to.copy_from(first);
+            }
+            Start::Near => {
+                to.copy_from(first);
+                net.update(to, &self.on, &self.off);
             }
         }
     }
@@ -242,93 +214,146 @@ fn only(a: &[u64], b: &[u64], out: &mut Vec<Fact>) {
     }
 }
 
-/// A net that follows a line of play, first-layer sums kept up to date, and says how likely win, draw and loss are.
-pub(crate) struct NetOutlook {
-    model: Arc<Loaded>,
+/// A win/draw/loss net that follows a playout.
+pub(crate) struct NetWdl {
+    model: Arc<LoadedModel>,
     scratch: Scratch,
-    line: Line,
-    anchor: Line,
-    follow: Follow,
+    accumulator: Accumulator,
+    first: Accumulator,
+    begun: PlayoutFacts,
 }
 
-impl NetOutlook {
+impl NetWdl {
     /// A model with the head of win, draw and loss.
-    pub fn new(model: Arc<Loaded>) -> Self {
+    pub fn new(model: Arc<LoadedModel>) -> Self {
         debug_assert_eq!(model.head, Head::WinDrawLoss);
-        let (scratch, line, anchor) = (model.net.scratch(), model.net.line(), model.net.line());
-        NetOutlook { model, scratch, line, anchor, follow: Follow::default() }
+        let (scratch, accumulator) = (model.net.scratch(), model.net.accumulator());
+        NetWdl { first: accumulator.clone(), accumulator, model, scratch, begun: PlayoutFacts::default() }
     }
 }
 
-impl<G: Game> Outlook<G> for NetOutlook {
-    fn begin(&mut self, _: &G) {
-        self.follow.forget();
+impl<G: Game> WdlEvaluator<G> for NetWdl {
+    fn begin_search(&mut self, _: &G) {
+        self.begun.clear();
     }
 
-    fn start(&mut self, game: &G, s: &G::State) {
-        let start = self.follow.approach(game, s);
-        self.follow.set(&self.model.net, start, &mut self.line, &mut self.anchor);
+    fn refresh(&mut self, game: &G, s: &G::State) {
+        let start = self.begun.begin(game, s);
+        self.begun.accumulate(&self.model.net, start, &mut self.accumulator, &mut self.first);
     }
 
     #[inline]
     fn play(&mut self, game: &G, s: &mut G::State, m: Move) {
-        let Follow { on, off, .. } = &mut self.follow;
+        let PlayoutFacts { on, off, .. } = &mut self.begun;
         game.play_facts(s, m, on, off);
-        self.model.net.update(&mut self.line, on, off);
+        self.model.net.update(&mut self.accumulator, on, off);
     }
 
     #[inline]
-    fn chances(&mut self, game: &G, s: &G::State) -> Chances {
+    fn wdl(&mut self, game: &G, s: &G::State) -> Wdl {
         let (net, mover) = (&self.model.net, game.mover(s));
         let mut out = [0.0; 3];
-        net.finish(&self.line, mover, &mut self.scratch, &mut out);
+        net.evaluate(&self.accumulator, mover, &mut self.scratch, &mut out);
         let [win, draw, loss] = out;
-        Chances { of: net.viewer(mover), win, draw, loss }
+        Wdl { of: net.viewer(mover), win, draw, loss }
     }
 }
 
-/// Whether this head has a score for each move.
-pub(crate) fn scores_moves(head: Head) -> bool {
-    matches!(head, Head::MoveScores { .. } | Head::PolicyValue { .. })
+/// The number of the net of a player: each has one, or there is one for all.
+pub(crate) fn role_of(models: &[Arc<LoadedModel>], p: Player) -> usize {
+    if models.len() == 1 { 0 } else { p.index() }
+}
+
+/// A linear net as this player sees it.
+pub(crate) fn linear_view(linear: &[LinearScorer], p: Player) -> Option<&LinearScorer> {
+    linear.get(p.index()).or(linear.last())
+}
+
+/// Nets that score moves and judge no state.
+pub(crate) struct MoveScorer {
+    models: Vec<Arc<LoadedModel>>,
+    scratch: Vec<Scratch>,
+    accumulator: LinearAccumulator,
+    facts: Vec<Fact>,
+    /// Only the order of scores matters.
+    ranks: bool,
+}
+
+impl MoveScorer {
+    /// Models whose heads score moves.
+    pub fn new(models: Vec<Arc<LoadedModel>>) -> Self {
+        let scratch = models.iter().map(|m| m.net.scratch()).collect();
+        MoveScorer { models, scratch, accumulator: LinearAccumulator::default(), facts: Vec::new(), ranks: false }
+    }
+
+    /// The same where only the order of scores matters, which is cheaper.
+    pub fn ranking(models: Vec<Arc<LoadedModel>>) -> Self {
+        MoveScorer { ranks: true, ..MoveScorer::new(models) }
+    }
+}
+
+impl<G: Game> Evaluator<G> for MoveScorer {
+    /// Nothing is known about the value of a state.
+    fn value(&mut self, game: &G, _: &G::State) -> Payoffs {
+        Payoffs::draw(game.info().players())
+    }
+
+    fn score_moves(&mut self, game: &G, s: &G::State, moves: &[Move], scores: &mut [f32]) {
+        let mover = game.mover(s);
+        let role = role_of(&self.models, mover);
+        game.facts(s, &mut self.facts);
+        let LoadedModel { net, linear, .. } = &*self.models[role];
+        match linear_view(linear, mover) {
+            Some(net) => {
+                net.refresh(&mut self.accumulator, &self.facts);
+                net.scores(&self.accumulator, moves, scores);
+                let common = net.common(&self.facts);
+                scores.iter_mut().for_each(|v| *v += common);
+            }
+            None if self.ranks => net.rank_moves(&self.facts, mover, moves, &mut self.scratch[role], scores),
+            None => net.score_moves(&self.facts, mover, moves, &mut self.scratch[role], scores),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ludex_core::Rng;
     use ludex_games::{Dots, Othello, Score};
-    use ludex_learn::{Act, Encoder, Link, Loss, MlpConfig, MlpLearner};
+    use ludex_learn::{Activation, Encoder, Link, Loss, MlpConfig, MlpLearner};
 
-    fn net<G: Game>(game: &G, relative: bool) -> Arc<Loaded> {
+    fn net<G: Game>(game: &G, relative: bool) -> Arc<LoadedModel> {
         let info = game.info();
         let mut encoder = Encoder::facts(info.facts as usize);
         if relative {
-            encoder = encoder.relative(info.mirror.clone().unwrap()).unwrap();
+            encoder = encoder.mover_relative(info.mirror.clone().unwrap()).unwrap();
         }
-        let (link, loss) = (Link::Each(Act::Logistic), Loss::Squared);
-        let config = MlpConfig { hidden: vec![13], act: Act::Logistic, link, loss, ..MlpConfig::default() };
+        let (link, loss) = (Link::Each(Activation::Logistic), Loss::Squared);
+        let config = MlpConfig { hidden: vec![13], act: Activation::Logistic, link, loss, ..MlpConfig::default() };
         let learner = MlpLearner::new(config, encoder.inputs(), 3, 7).unwrap();
-        let net = Folded::new(&learner.net(), &encoder, Head::WinDrawLoss).unwrap();
-        Arc::new(Loaded { head: Head::WinDrawLoss, net, sides: Vec::new() })
+        let net = InferenceNet::new(&learner.net(), &encoder, Head::WinDrawLoss).unwrap();
+        Arc::new(LoadedModel { head: Head::WinDrawLoss, net, linear: Vec::new() })
     }
 
     /// Along random matches, begun anew now and then, in any order of searches.
     fn follows<G: Game>(game: &G, relative: bool) {
         let model = net(game, relative);
-        let mut outlook = NetOutlook::new(model.clone());
+        let mut net = NetWdl::new(model.clone());
         let (mut rng, mut facts, mut asked) = (Rng::new(1), Vec::new(), 0);
         for n in 0..30 {
             let mut s = game.initial();
             (0..rng.below(20)).for_each(|_| game.sample(&s, &mut rng).into_iter().for_each(|m| game.play(&mut s, m)));
             if n % 7 == 0 {
-                Outlook::<G>::begin(&mut outlook, game);
+                WdlEvaluator::<G>::begin_search(&mut net, game);
             }
-            outlook.start(game, &s);
+            net.refresh(game, &s);
             while let Some(m) = game.sample(&s, &mut rng) {
-                let Chances { of, win, draw, loss } = outlook.chances(game, &s);
+                let Wdl { of, win, draw, loss } = net.wdl(game, &s);
                 game.facts(&s, &mut facts);
                 assert_eq!(model.net.plain(&facts, game.mover(&s)), [win, draw, loss]);
                 assert_eq!(of, if relative { game.mover(&s) } else { Player(0) });
-                outlook.play(game, &mut s, m);
+                net.play(game, &mut s, m);
                 asked += 1;
             }
         }

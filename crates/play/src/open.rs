@@ -1,24 +1,46 @@
 //! The only place that knows games by name: `NAME[:OPTION[,OPTION]..]`, an option being a size `COLSxROWS[xK]`, a word, or
 //! `key=value`; or the path of a rulesheet, which ends in `.kif` or `.gdl`.
 
-use crate::build::House;
-use crate::rivals;
-use crate::table::{Seated, Table};
+use crate::baselines;
+use crate::parts::near;
+use crate::spec::short;
+use crate::table::{Extension, Table, TableBuilder};
 use ludex_core::{Game, TextError};
 use ludex_games::{Breakthrough, Checkers, Connect4, Dots, Draw, Mnk, Morris, Othello, Score};
-use ludex_gdl::GdlGame;
+use ludex_gdl::{GdlGame, GdlOptions};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Why a name opens no game: one line.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct OpenError(String);
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is no game of this name.
+    #[error("there is no game called \"{name}\"{}", .like.map_or(String::new(), |g| format!(": did you mean {g}?")))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// A game with a name much like it.
+        like: Option<&'static str>,
+    },
+    /// The options make no sense.
+    #[error("{0}")]
+    Option(String),
+    /// The rulesheet cannot be read.
+    #[error("cannot read {0}: {1}")]
+    File(String, std::io::Error),
+    /// The rulesheet cannot be played.
+    #[error("{0}: {1}")]
+    Rules(String, ludex_gdl::Error),
+}
 
 impl From<TextError> for OpenError {
     fn from(e: TextError) -> Self {
-        OpenError(e.to_string())
+        OpenError::Option(e.to_string())
     }
+}
+
+fn bad(line: String) -> OpenError {
+    OpenError::Option(line)
 }
 
 /// A game that can be opened, for listings and help.
@@ -43,45 +65,50 @@ pub const GAMES: [Listing; 9] = [
 ];
 
 /// Opens a game by its name.
-pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
+pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {
+    open_with::<()>(name)
+}
+
+/// Opens a game by its name, with an extension.
+pub fn open_with<E: Extension>(name: &str) -> Result<Arc<dyn Table>, OpenError> {
     let name = name.trim();
     if name.ends_with(".kif") || name.ends_with(".gdl") {
-        return rulesheet(name);
+        return rulesheet::<E>(name);
     }
     let (family, rest) = name.split_once(':').unwrap_or((name, ""));
     if name.ends_with(':') {
-        return Err(OpenError(format!("\"{}\" ends in a colon but names no option", short(name))));
+        return Err(bad(format!("\"{}\" ends in a colon but names no option", short(name))));
     }
-    let mut options = Options::read(family, rest)?;
-    let table: Box<dyn Table> = match family {
-        "tictactoe" => seat(Mnk::<1>::new(family, 3, 3, 3, false)?),
+    let mut options = NameOptions::read(family, rest)?;
+    let table = match family {
+        "tictactoe" => plain::<E, _>(Mnk::<1>::new(family, 3, 3, 3, false)?),
         "connect4" => {
             let [cols, rows, k] = options.size([7, 6, 4], 2)?;
             match cols.saturating_mul(rows.saturating_add(1)) {
-                0..=64 => seat(Connect4::<u64>::new(cols, rows, k)?),
-                _ => seat(Connect4::<u128>::new(cols, rows, k)?),
+                0..=64 => plain::<E, _>(Connect4::<u64>::new(cols, rows, k)?),
+                _ => plain::<E, _>(Connect4::<u128>::new(cols, rows, k)?),
             }
         }
         "othello" => {
             let [cols, rows] = options.size([8, 8], 2)?;
-            seat_with(Othello::new(cols as usize, rows as usize)?, rivals::othello())
+            with::<E, _>(Othello::new(cols as usize, rows as usize)?, baselines::othello)
         }
         "morris" => match options.value("draw") {
-            None => seat_with(Morris::new(Draw::Repetition), rivals::morris()),
-            Some(v) if v == "repetition" => seat_with(Morris::new(Draw::Repetition), rivals::morris()),
-            Some(v) if v == "turns200" => seat_with(Morris::new(Draw::Turns200), rivals::morris()),
-            Some(v) => return Err(OpenError(format!("morris:draw= is repetition or turns200, not \"{}\"", short(&v)))),
+            None => with::<E, _>(Morris::new(Draw::Repetition), baselines::morris),
+            Some(v) if v == "repetition" => with::<E, _>(Morris::new(Draw::Repetition), baselines::morris),
+            Some(v) if v == "turns200" => with::<E, _>(Morris::new(Draw::Turns200), baselines::morris),
+            Some(v) => return Err(bad(format!("morris:draw= is repetition or turns200, not \"{}\"", short(&v)))),
         },
         "dots" => {
             let [cols, rows] = options.size([5, 5], 2)?.map(|n| n as usize);
             let score = match options.value("score").as_deref() {
                 None | Some("win") => Score::Win,
                 Some("margin") => Score::Margin,
-                Some(v) => return Err(OpenError(format!("dots:score= is win or margin, not \"{}\"", short(v)))),
+                Some(v) => return Err(bad(format!("dots:score= is win or margin, not \"{}\"", short(v)))),
             };
             match cols <= 64 && rows <= 64 && Dots::<u64>::edges(cols, rows) <= 64 {
-                true => seat_with(Dots::<u64>::new(cols, rows, score)?, rivals::dots()),
-                false => seat_with(Dots::<u128>::new(cols, rows, score)?, rivals::dots()),
+                true => with::<E, _>(Dots::<u64>::new(cols, rows, score)?, baselines::dots),
+                false => with::<E, _>(Dots::<u128>::new(cols, rows, score)?, baselines::dots),
             }
         }
         "gomoku" | "mnk" => {
@@ -89,15 +116,15 @@ pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
             let [cols, rows, k] = options.size(standard, 2)?;
             let (c, r, exact) = (cols as usize, rows as usize, options.flag("exact"));
             match Mnk::<1>::bits(c.min(100), r.min(100)) {
-                0..=64 => seat(Mnk::<1>::new(family, c, r, k, exact)?),
-                65..=128 => seat(Mnk::<2>::new(family, c, r, k, exact)?),
-                129..=320 => seat(Mnk::<5>::new(family, c, r, k, exact)?),
-                _ => seat(Mnk::<8>::new(family, c, r, k, exact)?),
+                0..=64 => plain::<E, _>(Mnk::<1>::new(family, c, r, k, exact)?),
+                65..=128 => plain::<E, _>(Mnk::<2>::new(family, c, r, k, exact)?),
+                129..=320 => plain::<E, _>(Mnk::<5>::new(family, c, r, k, exact)?),
+                _ => plain::<E, _>(Mnk::<8>::new(family, c, r, k, exact)?),
             }
         }
         "breakthrough" => {
             let [cols, rows] = options.size([8, 8], 2)?;
-            seat(Breakthrough::new(cols, rows)?)
+            plain::<E, _>(Breakthrough::new(cols, rows)?)
         }
         "checkers" => {
             let [cols, rows] = options.size([8, 8], 2)?;
@@ -106,14 +133,11 @@ pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
                 Some(v) => match v.parse() {
                     Ok(n @ 1..=255) => n,
                     _ => {
-                        return Err(OpenError(format!(
-                            "checkers:draw= is a number from 1 to 255, not \"{}\"",
-                            short(&v)
-                        )));
+                        return Err(bad(format!("checkers:draw= is a number from 1 to 255, not \"{}\"", short(&v))));
                     }
                 },
             };
-            seat(Checkers::new(cols, rows, draw)?)
+            plain::<E, _>(Checkers::new(cols, rows, draw)?)
         }
         _ => return Err(unknown(family)),
     };
@@ -122,48 +146,38 @@ pub fn open(name: &str) -> Result<Box<dyn Table>, OpenError> {
 }
 
 /// Reads a rulesheet from a file.
-fn rulesheet(path: &str) -> Result<Box<dyn Table>, OpenError> {
-    let bytes = std::fs::read(path).map_err(|e| OpenError(format!("cannot read {path}: {e}")))?;
-    let game = GdlGame::new(path, &String::from_utf8_lossy(&bytes), &ludex_gdl::Options::default());
-    Ok(seat(game.map_err(|e| OpenError(format!("{path}: {e}")))?))
+fn rulesheet<E: Extension>(path: &str) -> Result<Arc<dyn Table>, OpenError> {
+    let bytes = std::fs::read(path).map_err(|e| OpenError::File(path.into(), e))?;
+    let game = GdlGame::new(path, &String::from_utf8_lossy(&bytes), &GdlOptions::default());
+    Ok(plain::<E, _>(game.map_err(|e| OpenError::Rules(path.into(), e))?))
 }
 
-/// A table for rules that are at hand already: read from elsewhere than a file, or shared with whoever calls.
-pub fn table<G: Game>(game: Arc<G>) -> Box<dyn Table> {
-    Box::new(Seated { game, house: House::default() })
+fn plain<E: Extension, G: Game>(game: G) -> Arc<dyn Table> {
+    with::<E, G>(game, |table| table)
 }
 
-fn seat<G: Game>(game: G) -> Box<dyn Table> {
-    table(Arc::new(game))
-}
-
-fn seat_with<G: Game>(game: G, house: House<G>) -> Box<dyn Table> {
-    Box::new(Seated { game: Arc::new(game), house })
+fn with<E: Extension, G: Game>(game: G, baselines: fn(TableBuilder<G>) -> TableBuilder<G>) -> Arc<dyn Table> {
+    baselines(TableBuilder::new(game)).extend::<E>().build()
 }
 
 fn unknown(family: &str) -> OpenError {
-    let near = GAMES.iter().find(|g| crate::spec::near(g.name, family));
-    let hint = near.map_or("`ludex games` lists them all".to_string(), |g| format!("did you mean {}?", g.name));
-    OpenError(format!("there is no game called \"{}\": {hint}", short(family)))
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(40).map(|c| if c.is_control() { '?' } else { c }).collect()
+    let like = GAMES.iter().map(|g| g.name).find(|g| near(g, family));
+    OpenError::Unknown { name: short(family), like }
 }
 
 /// What follows the colon.
-struct Options {
+struct NameOptions {
     family: String,
     size: Option<Vec<u32>>,
     words: Vec<String>,
     values: BTreeMap<String, String>,
 }
 
-impl Options {
+impl NameOptions {
     fn read(family: &str, text: &str) -> Result<Self, OpenError> {
-        let mut options = Options { family: family.into(), size: None, words: Vec::new(), values: BTreeMap::new() };
+        let mut options = NameOptions { family: family.into(), size: None, words: Vec::new(), values: BTreeMap::new() };
         for item in text.split(',').filter(|_| !text.is_empty()) {
-            let doubled = || OpenError(format!("\"{}\" is given twice", short(item)));
+            let doubled = || bad(format!("\"{}\" is given twice", short(item)));
             if let Some((key, value)) = item.split_once('=') {
                 if options.values.insert(key.into(), value.into()).is_some() {
                     return Err(doubled());
@@ -171,10 +185,10 @@ impl Options {
             } else if item.starts_with(|c: char| c.is_ascii_digit()) {
                 let numbers: Result<Vec<u32>, _> = item.split('x').map(str::parse).collect();
                 let Ok(size) = numbers else {
-                    return Err(OpenError(format!("a size reads COLSxROWS or COLSxROWSxK, not \"{}\"", short(item))));
+                    return Err(bad(format!("a size reads COLSxROWS or COLSxROWSxK, not \"{}\"", short(item))));
                 };
                 if options.size.replace(size).is_some() {
-                    return Err(OpenError(format!("{family} has one size, but two are given")));
+                    return Err(bad(format!("{family} has one size, but two are given")));
                 }
             } else {
                 if options.words.contains(&item.to_string()) {
@@ -191,7 +205,7 @@ impl Options {
         let Some(given) = self.size.take() else { return Ok(standard) };
         if given.len() < least || given.len() > N {
             let form = ["COLSxROWS", "COLSxROWSxK"][N - 2];
-            return Err(OpenError(format!("the size of {} reads {form}", self.family)));
+            return Err(bad(format!("the size of {} reads {form}", self.family)));
         }
         let mut size = standard;
         size[..given.len()].copy_from_slice(&given);
@@ -213,7 +227,7 @@ impl Options {
         let left: Vec<String> = left.chain(self.size.map(|_| "a size".to_string())).collect();
         match left.first() {
             None => Ok(()),
-            Some(option) => Err(OpenError(format!("{} takes no option \"{}\"", self.family, short(option)))),
+            Some(option) => Err(bad(format!("{} takes no option \"{}\"", self.family, short(option)))),
         }
     }
 }

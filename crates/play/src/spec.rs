@@ -1,8 +1,10 @@
 //! Agents as text that people can type: `uct(sims=5000, c=0.78, form=kocsis)`, `minimax(depth=3, eval=positional)`.
 //!
-//! A spec is a name with options in parentheses; the value of an option is a number, a word, or again a spec. The same as
-//! TOML: a table with the key `name`, or a bare string or number where there are no options.
+//! A spec is a name with options in parentheses; the value of an option is a number, a word, or again a spec. Anything else is
+//! quoted: `minimax(model="my runs/a (2)")`, with `\"`, `\\` and `\n` as in most languages. [`Spec`] prints as text that reads
+//! as the same spec. The same as TOML: a table with the key `name`, or a bare string or number where there are no options.
 
+use crate::ModelRef;
 use std::fmt;
 
 /// A name with options.
@@ -23,6 +25,18 @@ pub struct SpecError {
     line: String,
 }
 
+impl SpecError {
+    /// Whatever was typed, the error stays one line.
+    fn new(line: impl fmt::Display) -> Self {
+        SpecError { line: line.to_string().replace(char::is_control, "?") }
+    }
+}
+
+/// The beginning of what was typed, for messages.
+pub(crate) fn short(text: &str) -> String {
+    text.chars().take(40).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 impl PartialEq for Spec {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.args == other.args
@@ -33,12 +47,35 @@ impl Eq for Spec {}
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
+        quoted(&self.name, f)?;
         for (i, (key, value)) in self.args.iter().enumerate() {
-            write!(f, "{}{key}={value}", if i == 0 { "(" } else { ", " })?;
+            f.write_str(if i == 0 { "(" } else { ", " })?;
+            quoted(key, f)?;
+            write!(f, "={value}")?;
         }
         if self.args.is_empty() { Ok(()) } else { f.write_str(")") }
     }
+}
+
+/// A character that needs no quotes.
+fn plain(c: char) -> bool {
+    c.is_alphanumeric() || "_.-+/:".contains(c)
+}
+
+/// A word as it is typed: in quotes where it would read as something else.
+fn quoted(word: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if !word.is_empty() && word.chars().all(plain) {
+        return f.write_str(word);
+    }
+    f.write_str("\"")?;
+    for c in word.chars() {
+        match c {
+            '"' | '\\' => write!(f, "\\{c}")?,
+            '\n' => f.write_str("\\n")?,
+            c => write!(f, "{c}")?,
+        }
+    }
+    f.write_str("\"")
 }
 
 impl serde::Serialize for Spec {
@@ -92,17 +129,44 @@ impl Spec {
         }
     }
 
-    /// Gives every option of this name, wherever it stands, this value; `false` if there is none.
-    pub fn replace(&mut self, key: &str, value: &str) -> bool {
+    /// Gives the option at a path this spec in place of any it has.
+    pub fn set_part(&mut self, path: &str, part: Spec) {
+        self.set(path, "");
+        if let Some(place) = self.get_mut(path) {
+            *place = part;
+        }
+    }
+
+    /// Makes every `model` option, wherever it stands, refer to this model; adds one if there is none.
+    pub fn set_model(&mut self, model: &ModelRef) {
+        if !self.replace_model(model) {
+            self.set("model", model);
+        }
+    }
+
+    fn replace_model(&mut self, model: &ModelRef) -> bool {
         let mut found = false;
-        for (k, spec) in &mut self.args {
-            match k == key {
-                true => *spec = Spec::word(value),
-                false => found |= spec.replace(key, value),
+        for (key, spec) in &mut self.args {
+            match key == "model" {
+                true => *spec = Spec::word(model.to_string()),
+                false => found |= spec.replace_model(model),
             }
-            found |= k == key;
+            found |= key == "model";
         }
         found
+    }
+
+    /// The models that the spec refers to, wherever they stand.
+    pub fn models(&self) -> Vec<ModelRef> {
+        let own = self.args.iter().filter(|(k, v)| k == "model" && !v.name.is_empty()).map(|(_, v)| v.name.as_str());
+        let below = self.args.iter().filter(|(k, _)| k != "model").flat_map(|(_, v)| v.models());
+        own.map(ModelRef::from).chain(below).collect()
+    }
+
+    /// Removes an option.
+    pub fn without(mut self, key: &str) -> Self {
+        self.args.retain(|(k, _)| k != key);
+        self
     }
 
     /// The value of an option, named by its path.
@@ -112,10 +176,19 @@ impl Spec {
         rest.map_or(Some(value), |rest| value.get(rest))
     }
 
+    pub(crate) fn get_mut(&mut self, path: &str) -> Option<&mut Spec> {
+        let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+        let value = self.args.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v)?;
+        match rest {
+            None => Some(value),
+            Some(rest) => value.get_mut(rest),
+        }
+    }
+
     /// Reads a TOML table with the key `name`; every other key is an option.
     pub fn from_toml(text: &str) -> Result<Self, SpecError> {
         let table: toml::Table =
-            text.parse().map_err(|e: toml::de::Error| SpecError { line: format!("not TOML: {}", e.message()) })?;
+            text.parse().map_err(|e: toml::de::Error| SpecError::new(format!("not TOML: {}", e.message())))?;
         Self::from_value(&toml::Value::Table(table))
     }
 
@@ -127,25 +200,25 @@ impl Spec {
             toml::Value::Boolean(b) => Ok(Spec::word(if *b { "on" } else { "off" })),
             toml::Value::Table(table) => {
                 let Some(toml::Value::String(name)) = table.get("name") else {
-                    return Err(SpecError { line: "a table that describes a part needs the key `name`".into() });
+                    return Err(SpecError::new("a table that describes a part needs the key `name`"));
                 };
                 let args = table.iter().filter(|(k, _)| *k != "name");
                 let args =
                     args.map(|(k, v)| Ok((k.clone(), Self::from_value(v)?))).collect::<Result<_, SpecError>>()?;
                 Ok(Spec { name: name.clone(), args, column: 0 })
             }
-            _ => Err(SpecError { line: "a part is a word, a number or a table, not a list or date".into() }),
+            _ => Err(SpecError::new("a part is a word, a number or a table, not a list or date")),
         }
     }
 
     /// An error about this spec.
     pub fn error(&self, what: impl fmt::Display) -> SpecError {
         let place = if self.column > 0 { format!(" (column {})", self.column) } else { String::new() };
-        SpecError { line: format!("{what}{place}") }
+        SpecError::new(format!("{what}{place}"))
     }
 }
 
-/// Deeper specs are refused: nothing needs them, and whoever types them is up to something.
+/// Deeper specs are refused, so that no text can exhaust the stack.
 const DEEPEST: usize = 16;
 
 struct Reader {
@@ -156,7 +229,7 @@ struct Reader {
 
 impl Reader {
     fn error(&self, what: impl fmt::Display) -> SpecError {
-        SpecError { line: format!("{what} (column {})", self.at + 1) }
+        SpecError::new(format!("{what} (column {})", self.at + 1))
     }
 
     fn peek(&mut self) -> Option<char> {
@@ -167,10 +240,11 @@ impl Reader {
     }
 
     fn word(&mut self, what: &str) -> Result<(String, usize), SpecError> {
-        self.peek();
+        if self.peek() == Some('"') {
+            return self.quoted();
+        }
         let start = self.at;
-        let plain = |c: &char| c.is_alphanumeric() || "_.-+/:".contains(*c);
-        while self.text.get(self.at).is_some_and(plain) {
+        while self.text.get(self.at).is_some_and(|&c| plain(c)) {
             self.at += 1;
         }
         match self.at > start {
@@ -180,6 +254,28 @@ impl Reader {
                 Err(self.error(format!("expected {what}, found {found}")))
             }
         }
+    }
+
+    fn quoted(&mut self) -> Result<(String, usize), SpecError> {
+        let (start, mut word) = (self.at + 1, String::new());
+        loop {
+            self.at += 1;
+            match self.text.get(self.at) {
+                Some('"') => break,
+                Some('\\') => {
+                    self.at += 1;
+                    match self.text.get(self.at) {
+                        Some('n') => word.push('\n'),
+                        Some(&c @ ('"' | '\\')) => word.push(c),
+                        _ => return Err(self.error("a backslash in quotes stands before \", \\ or n")),
+                    }
+                }
+                Some(&c) => word.push(c),
+                None => return Err(SpecError::new(format!("the quote is not closed (column {start})"))),
+            }
+        }
+        self.at += 1;
+        Ok((word, start))
     }
 
     fn spec(&mut self) -> Result<Spec, SpecError> {
@@ -194,11 +290,11 @@ impl Reader {
             while self.peek() != Some(')') {
                 let (key, column) = self.word("an option")?;
                 if self.peek() != Some('=') {
-                    return Err(self.error(format!("option \"{key}\" needs a value, {key}=.. ")));
+                    return Err(self.error(format!("option \"{}\" needs a value", short(&key))));
                 }
                 self.at += 1;
                 if args.iter().any(|(k, _)| *k == key) {
-                    return Err(SpecError { line: format!("option \"{key}\" is given twice (column {column})") });
+                    return Err(SpecError::new(format!("option \"{}\" is given twice (column {column})", short(&key))));
                 }
                 args.push((key, self.spec()?));
                 match self.peek() {
@@ -214,23 +310,10 @@ impl Reader {
     }
 }
 
-/// Whether two words are so alike that one may be a slip for the other: at most two letters' difference.
-pub(crate) fn near(a: &str, b: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().take(64).collect());
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let cost = (diagonal + (x != y) as usize).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], cost);
-        }
-    }
-    row[b.len()] <= 2.min(a.len().max(b.len()) / 3).max(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn text_and_toml_say_the_same() {
@@ -247,10 +330,40 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_replaced_wherever_it_stands() {
+    fn models_are_found_and_replaced_wherever_they_stand() {
         let mut spec: Spec = "uct(sims=5, playout=guided(model=a))".parse().unwrap();
-        assert!(spec.replace("model", "b") && !spec.replace("modell", "c"));
-        assert_eq!(spec.to_string(), "uct(sims=5, playout=guided(model=b))");
+        spec.set_model(&ModelRef::from("b c"));
+        assert_eq!(spec.to_string(), "uct(sims=5, playout=guided(model=\"b c\"))");
+        assert_eq!(spec.models(), [ModelRef::from("b c")]);
+        let mut bare = Spec::word("minimax");
+        bare.set_model(&ModelRef::from("x"));
+        assert_eq!(bare.to_string(), "minimax(model=x)");
+    }
+
+    #[test]
+    fn quotes_hold_anything() {
+        let spec: Spec = r#"minimax(model="my runs/a (2), \"x\" \\ ü=")"#.parse().unwrap();
+        assert_eq!(spec.get("model").unwrap().name, "my runs/a (2), \"x\" \\ ü=");
+        assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
+    }
+
+    fn specs() -> impl Strategy<Value = Spec> {
+        let word = || prop_oneof![any::<String>(), "[a-z0-9_.]{0,6}"];
+        let leaf = word().prop_map(Spec::word);
+        leaf.prop_recursive(4, 24, 4, move |inner| {
+            (word(), proptest::collection::btree_map(word(), inner, 0..4)).prop_map(|(name, args)| Spec {
+                name,
+                args: args.into_iter().collect(),
+                column: 0,
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_as_the_same_spec(spec in specs()) {
+            prop_assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
+        }
     }
 
     #[test]
@@ -263,5 +376,7 @@ mod tests {
         assert!(error("uct) x").contains("after the end"));
         assert!(error(&"a(b=".repeat(1000)).contains("too many"));
         assert!(error("").contains("found the end"));
+        assert!(error("uct(model=\"a").contains("not closed (column 11)"));
+        assert!(error("uct(model=\"a\\x\")").contains("backslash"));
     }
 }

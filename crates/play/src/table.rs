@@ -1,17 +1,19 @@
 //! Where the type of a game is forgotten: the one face that the command line, the web, the protocols and Python see.
 
-use crate::agent::Agent;
-use crate::build::{self, House};
-use crate::parts::{Kind, Opt};
-use crate::sarsa::Sarsa;
+use crate::agent::{Agent, SearchAgent};
+use crate::models::{self, LoadedModel};
+use crate::parts::{Args, OptionInfo, PartInfo, Parts};
 use crate::spec::{Spec, SpecError};
-use crate::store::Examples;
-use crate::study::{self, Study};
-use ludex_core::{Fact, Game, GameInfo, Move, Payoffs, Player, Rng, TextError, perft, playouts};
-use std::any::Any;
+use ludex_core::{
+    EvaluatorFactory, Fact, Game, GameInfo, Move, Payoffs, Player, Rng, Search, TextError, perft, playouts,
+};
+use ludex_search::mcts::{Expand, Playout, Select};
+use ludex_search::{AlphaBeta, ExactObserver};
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A game that has been opened by name.
+/// A game that has been opened. [`crate::open`] makes one by name, [`TableBuilder`] of rules of one's own.
 pub trait Table: Send + Sync {
     /// Names and sizes.
     fn info(&self) -> &GameInfo;
@@ -34,21 +36,49 @@ pub trait Table: Send + Sync {
     /// The agent that a spec describes; everything random in it comes from the seed.
     fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError>;
 
-    /// Plays a match of alpha-beta players, adds what their searches proved to the examples, and gives the result. Everything
-    /// random comes from the seed.
-    fn study(&self, study: &Study<'_>, match_id: u32, seed: u64, out: &mut Examples) -> Result<Payoffs, SpecError>;
+    /// Whether a spec describes an agent, apart from models, which need not be there yet.
+    fn check(&self, spec: &Spec) -> Result<(), SpecError>;
 
-    /// Lets a learner of action values play on until it has learned from so many games, or `stop` holds between two of them.
-    fn train(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool);
+    /// Every part that specs of this game can name.
+    fn parts(&self) -> Vec<PartInfo>;
 
-    /// Yardsticks of this game only, for help: what they are for, their names, a line about each, their options.
-    fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])>;
+    /// The option at a path such as `playout.eps` of an agent.
+    fn option(&self, agent: &Spec, path: &str) -> Option<OptionInfo>;
 
-    /// All exact values below a position, where this game has a solver and the position is small enough: for measuring.
+    /// Whether a position is one of this game.
+    fn owns(&self, position: &dyn Position) -> bool;
+
+    /// All exact values below a position, where this game has a solver and the position is small enough.
     fn solve(&self, position: &dyn Position) -> Option<Box<dyn Solution>>;
 
-    /// The published starting positions of this game, if it has any.
-    fn family(&self) -> Vec<&'static str>;
+    /// What was attached to the table under this type, see [`Extension`].
+    fn attached(&self, ty: TypeId) -> Option<&(dyn Any + Send + Sync)>;
+}
+
+impl dyn Table + '_ {
+    /// The extension of this type, if the table was opened with it.
+    pub fn extension<T: ?Sized + 'static>(&self) -> Option<&Arc<T>> {
+        self.attached(TypeId::of::<T>())?.downcast_ref()
+    }
+
+    /// The models that an agent uses. They are read once for all agents that are made while somebody holds them.
+    pub fn models(&self, spec: &Spec) -> Result<Vec<Arc<LoadedModel>>, SpecError> {
+        let load = |m| models::load_roles(&m, self.info()).map_err(|e| spec.error(e));
+        Ok(spec.models().into_iter().map(load).collect::<Result<Vec<_>, _>>()?.concat())
+    }
+}
+
+/// Adds to every table that is opened what needs to know the type of the game: learners whose inner loops do, say.
+pub trait Extension {
+    /// Attaches what it adds with [`TableBuilder::attach`].
+    fn extend<G: Game>(table: TableBuilder<G>) -> TableBuilder<G>;
+}
+
+/// No extension.
+impl Extension for () {
+    fn extend<G: Game>(table: TableBuilder<G>) -> TableBuilder<G> {
+        table
+    }
 }
 
 /// What a move is worth to the player who makes it, exactly.
@@ -116,7 +146,7 @@ pub trait Position: Send {
     /// Another position that plays on independently.
     fn boxed_clone(&self) -> Box<dyn Position>;
 
-    /// For agents, which know the type of the game they were built for.
+    /// The [`TypedPosition`], for what knows the type of the game.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -126,23 +156,170 @@ impl Clone for Box<dyn Position> {
     }
 }
 
-/// A game behind a [`Table`].
-pub(crate) struct Seated<G: Game> {
-    pub game: Arc<G>,
-    pub house: House<G>,
+/// From a state to all exact values below it.
+pub(crate) type Solve<G> = fn(&Arc<G>, &<G as Game>::State) -> Option<Box<dyn Solution>>;
+
+/// Makes a table of rules, with parts of one's own.
+///
+/// ```
+/// use ludex_core::toy::Nim;
+/// use ludex_play::{OptionInfo, TableBuilder};
+/// let table = TableBuilder::new(Nim::new(9))
+///     .search("first", "the lowest move", &[], |_| Ok(Box::new(ludex_search::Random)))
+///     .build();
+/// assert!(table.agent(&"first".parse().unwrap(), 1).is_ok());
+/// ```
+///
+/// # Panics
+/// If a part is added under a name that another part of its kind has.
+pub struct TableBuilder<G: Game> {
+    game: Arc<G>,
+    parts: Parts<G>,
+    solver: Option<Solve<G>>,
+    attach: Vec<Attach<G>>,
 }
 
-impl<G: Game> Table for Seated<G> {
+/// Makes what is attached to a table, with its type, when all parts are known.
+type Attach<G> = Box<dyn FnOnce(NativeTable<G>) -> (TypeId, Box<dyn Any + Send + Sync>)>;
+
+impl<G: Game> TableBuilder<G> {
+    /// A table of these rules, with all standard parts.
+    pub fn new(game: impl Into<Arc<G>>) -> Self {
+        TableBuilder { game: game.into(), parts: Parts::standard(), solver: None, attach: Vec::new() }
+    }
+
+    /// Adds a search, which specs then name as an agent.
+    pub fn search(
+        mut self,
+        name: &'static str,
+        about: &'static str,
+        options: &'static [OptionInfo],
+        make: impl Fn(&Args<'_, G>) -> Result<Box<dyn Search<G>>, SpecError> + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.searches.add_own(name, about, options, move |a| Ok((make(a)?, a.limit()?)));
+        self
+    }
+
+    /// Adds an evaluator: `eval=NAME`.
+    pub fn evaluator(
+        mut self,
+        name: &'static str,
+        about: &'static str,
+        options: &'static [OptionInfo],
+        make: impl Fn(&Args<'_, G>) -> Result<Arc<dyn EvaluatorFactory<G>>, SpecError> + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.evaluators.add_own(name, about, options, make);
+        self
+    }
+
+    /// Adds a selection rule: `mcts(select=NAME)`.
+    pub fn select(
+        mut self,
+        name: &'static str,
+        about: &'static str,
+        options: &'static [OptionInfo],
+        make: impl Fn(&Args<'_, G>) -> Result<Box<dyn Select>, SpecError> + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.selects.add_own(name, about, options, make);
+        self
+    }
+
+    /// Adds an expansion: `mcts(expand=NAME)`.
+    pub fn expand(
+        mut self,
+        name: &'static str,
+        about: &'static str,
+        options: &'static [OptionInfo],
+        make: impl Fn(&Args<'_, G>) -> Result<Box<dyn Expand<G>>, SpecError> + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.expands.add_own(name, about, options, make);
+        self
+    }
+
+    /// Adds a playout: `playout=NAME` of every tree search.
+    pub fn playout(
+        mut self,
+        name: &'static str,
+        about: &'static str,
+        options: &'static [OptionInfo],
+        make: impl Fn(&Args<'_, G>) -> Result<Box<dyn Playout<G>>, SpecError> + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.playouts.add_own(name, about, options, make);
+        self
+    }
+
+    /// Adds an exact solver.
+    pub(crate) fn solver(mut self, solve: Solve<G>) -> Self {
+        self.solver = Some(solve);
+        self
+    }
+
+    /// Attaches what is made of the finished table, to be found again by its type with `extension` of [`Table`].
+    pub fn attach<T: ?Sized + Send + Sync + 'static>(
+        mut self,
+        make: impl FnOnce(NativeTable<G>) -> Arc<T> + 'static,
+    ) -> Self {
+        self.attach.push(Box::new(|native| (TypeId::of::<T>(), Box::new(make(native)))));
+        self
+    }
+
+    /// Adds an extension.
+    pub fn extend<E: Extension>(self) -> Self {
+        E::extend(self)
+    }
+
+    /// The table.
+    pub fn build(self) -> Arc<dyn Table> {
+        let TableBuilder { game, parts, solver, attach } = self;
+        let parts = Arc::new(parts);
+        let native = || NativeTable { game: game.clone(), parts: parts.clone() };
+        let attached = attach.into_iter().map(|make| make(native())).collect();
+        Arc::new(TypedTable { game, parts, solver, attached })
+    }
+}
+
+/// The game behind a table with its type, for extensions.
+pub struct NativeTable<G: Game> {
+    game: Arc<G>,
+    parts: Arc<Parts<G>>,
+}
+
+impl<G: Game> NativeTable<G> {
+    /// The game.
+    pub fn game(&self) -> &Arc<G> {
+        &self.game
+    }
+
+    /// The alpha-beta search of a spec `minimax(..)` with an observer of its exact nodes, and the limit that the spec sets.
+    pub fn observed_alphabeta<O: ExactObserver<G>>(
+        &self,
+        spec: &Spec,
+        seed: u64,
+        observer: O,
+    ) -> Result<(AlphaBeta<G, O>, ludex_core::Limit), SpecError> {
+        crate::parts::observed(&self.parts, &self.game, spec, seed, observer)
+    }
+}
+
+/// A game behind a [`Table`].
+struct TypedTable<G: Game> {
+    game: Arc<G>,
+    parts: Arc<Parts<G>>,
+    solver: Option<Solve<G>>,
+    attached: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+}
+
+impl<G: Game> Table for TypedTable<G> {
     fn info(&self) -> &GameInfo {
         self.game.info()
     }
 
     fn start(&self) -> Box<dyn Position> {
-        Box::new(Line::new(self.game.clone(), self.game.initial()))
+        Box::new(TypedPosition::new(self.game.clone(), self.game.initial()))
     }
 
     fn position(&self, text: &str) -> Result<Box<dyn Position>, TextError> {
-        Ok(Box::new(Line::new(self.game.clone(), self.game.parse_position(text)?)))
+        Ok(Box::new(TypedPosition::new(self.game.clone(), self.game.parse_position(text)?)))
     }
 
     fn move_name(&self, m: Move) -> String {
@@ -158,54 +335,72 @@ impl<G: Game> Table for Seated<G> {
     }
 
     fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError> {
-        build::agent(&self.game, &self.house, spec, seed)
+        let search = self.parts.search(&self.game, spec, seed, false)?;
+        Ok(Box::new(SearchAgent::new(self.game.clone(), &spec.name, search, seed)))
     }
 
-    fn study(&self, study: &Study<'_>, match_id: u32, seed: u64, out: &mut Examples) -> Result<Payoffs, SpecError> {
-        study::study(&*self.game, &self.house, study, match_id, seed, out)
+    fn check(&self, spec: &Spec) -> Result<(), SpecError> {
+        self.parts.search(&self.game, spec, 0, true).map(|_| ())
     }
 
-    fn train(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool) {
-        while learner.games() < games && !stop() {
-            learner.play(&*self.game);
-        }
+    fn parts(&self) -> Vec<PartInfo> {
+        self.parts.list()
     }
 
-    fn rivals(&self) -> Vec<(Kind, &'static str, &'static str, &'static [Opt])> {
-        self.house.list()
+    fn option(&self, agent: &Spec, path: &str) -> Option<OptionInfo> {
+        self.parts.option_at(agent, path)
     }
 
     fn solve(&self, position: &dyn Position) -> Option<Box<dyn Solution>> {
-        let line = position.as_any().downcast_ref::<Line<G>>()?;
-        self.house.solver.and_then(|solver| solver(&self.game, line.state()))
+        let position = TypedPosition::of(position, &*self.game)?;
+        self.solver.and_then(|solve| solve(&self.game, position.state()))
     }
 
-    fn family(&self) -> Vec<&'static str> {
-        let positions = self.house.family.lines().filter_map(|line| line.split('\t').next());
-        positions.filter(|text| self.game.parse_position(text).is_ok()).collect()
+    fn owns(&self, position: &dyn Position) -> bool {
+        TypedPosition::of(position, &*self.game).is_some()
+    }
+
+    fn attached(&self, ty: TypeId) -> Option<&(dyn Any + Send + Sync)> {
+        self.attached.get(&ty).map(|b| &**b)
     }
 }
 
-/// A line of play of a game whose type is known.
-pub struct Line<G: Game> {
+/// A position of a game whose type is known, with the line of play that led to it.
+pub struct TypedPosition<G: Game> {
     game: Arc<G>,
     states: Vec<G::State>,
     moves: Vec<Move>,
 }
 
-impl<G: Game> Line<G> {
+impl<G: Game> TypedPosition<G> {
     /// Begins at a state.
     pub fn new(game: Arc<G>, s: G::State) -> Self {
-        Line { game, states: vec![s], moves: Vec::new() }
+        TypedPosition { game, states: vec![s], moves: Vec::new() }
+    }
+
+    /// The position with its type, if it is one of this game.
+    pub fn of<'a>(position: &'a dyn Position, game: &G) -> Option<&'a Self> {
+        let typed = position.as_any().downcast_ref::<Self>()?;
+        (typed.game.info().rules_hash == game.info().rules_hash).then_some(typed)
+    }
+
+    /// The game.
+    pub fn game(&self) -> &Arc<G> {
+        &self.game
+    }
+
+    /// The state at which the line began.
+    pub fn first(&self) -> &G::State {
+        &self.states[0]
     }
 
     /// The state now.
     pub fn state(&self) -> &G::State {
-        self.states.last().expect("a line has at least its first state")
+        self.states.last().expect("a line begins with a state")
     }
 }
 
-impl<G: Game> Position for Line<G> {
+impl<G: Game> Position for TypedPosition<G> {
     fn mover(&self) -> Player {
         self.game.mover(self.state())
     }
@@ -273,7 +468,7 @@ impl<G: Game> Position for Line<G> {
     }
 
     fn boxed_clone(&self) -> Box<dyn Position> {
-        Box::new(Line { game: self.game.clone(), states: self.states.clone(), moves: self.moves.clone() })
+        Box::new(TypedPosition { game: self.game.clone(), states: self.states.clone(), moves: self.moves.clone() })
     }
 
     fn as_any(&self) -> &dyn Any {

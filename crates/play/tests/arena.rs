@@ -1,9 +1,11 @@
 //! The arena: the same results on any number of threads, resumed or not; sane verdicts.
 
-use ludex_play::arena::{Contest, Manifest, Openings, PairResult, tally};
+mod common;
+
+use ludex_play::arena::{Contest, Manifest, PairResult, tally};
+use ludex_play::openings::Openings;
 use ludex_play::stats::{SprtPlan, score_interval};
-use ludex_play::{Spec, open};
-use std::sync::atomic::AtomicBool;
+use ludex_play::{Stop, open};
 
 fn contest(game: &str, agents: &[&str], pairs: usize) -> Contest {
     let agents = agents.iter().map(|a| a.parse().unwrap()).collect();
@@ -13,7 +15,7 @@ fn contest(game: &str, agents: &[&str], pairs: usize) -> Contest {
 
 fn run(c: &Contest, done: Vec<PairResult>, threads: usize) -> Vec<PairResult> {
     let table = open(&c.game).unwrap();
-    c.run(&*table, done, threads, &AtomicBool::new(false), |_| {}).unwrap()
+    c.run(&*table, done, threads, &Stop::new(), |_| {}).unwrap()
 }
 
 /// Results without the processor time, which is never the same twice.
@@ -49,7 +51,7 @@ fn an_interrupted_contest_goes_on_where_it_stopped() {
     assert_eq!(done.len(), 5);
     let mut played = 0;
     let table = open(&c.game).unwrap();
-    let resumed = c.run(&*table, done, 2, &AtomicBool::new(false), |_| played += 1).unwrap();
+    let resumed = c.run(&*table, done, 2, &Stop::new(), |_| played += 1).unwrap();
     assert_eq!((timeless(resumed), played), (whole, 3));
     // Another contest does not mix its results in.
     let other = contest("dots:3x3", &["uct(sims=51)", "random"], 8);
@@ -85,6 +87,12 @@ fn what_cannot_be_held_is_refused_in_one_line() {
     let mut c = contest("othello", &["random", "random"], 1);
     c.openings = Openings::Listed(vec!["start".into(), "nonsense".into()]);
     assert!(check(&c).starts_with("opening 2:"));
+    c.openings = Openings::Listed(vec![]);
+    assert!(check(&c).contains("empty"));
+    c.openings = Openings::Random(u32::MAX);
+    assert!(check(&c).contains("at most 10000 random plies"));
+    assert!(check(&contest("othello", &["random"; 3], 400_000)).contains("at most 1000000 pairs"));
+    assert!(check(&contest("othello", &["random"; 2], usize::MAX)).contains("at most 1000000 pairs"));
 }
 
 #[test]
@@ -119,5 +127,34 @@ fn every_agent_plays_every_game_to_the_end() {
             assert_eq!(t.pairs.wdl().games(), 2);
         }
     }
-    let _: Spec = specs[2].parse().unwrap();
+}
+
+#[test]
+fn a_raised_stop_ends_a_contest_in_the_middle_of_a_game() {
+    let c = contest("othello", &["uct(sims=1000000000)", "random"], 3);
+    let stop = Stop::new();
+    let raise = stop.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        raise.raise();
+    });
+    // Without it the first move alone would take days.
+    let played = c.run(&*open(&c.game).unwrap(), vec![], 2, &stop, |_| {}).unwrap();
+    assert_eq!(played, []);
+}
+
+#[test]
+fn a_model_that_goes_away_ends_a_contest_with_an_error() {
+    let folder = common::Folder::new("arena-model");
+    let (table, path) = (open("tictactoe").unwrap(), folder.path().join("model"));
+    common::write_untrained(&*table, common::value_head(&*table), &path);
+    let mut c = contest("tictactoe", &["minimax(depth=1)", "random"], 50);
+    c.agents[0] = c.agents[0].clone().with("model", path.display());
+    let mut told = 0;
+    let ended = c.run(&*table, vec![], 1, &Stop::new(), |_| {
+        told += 1;
+        let _ = std::fs::remove_file(&path);
+    });
+    assert!(ended.unwrap_err().to_string().contains("cannot read the model"));
+    assert!(told < 50, "{told}");
 }

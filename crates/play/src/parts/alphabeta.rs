@@ -1,0 +1,129 @@
+//! Searches without a tree in memory, and evaluators.
+
+use super::{OptionInfo as Opt, PartKind, Parts, limit};
+use crate::models::{self, Need};
+use crate::nets::{MoveScorer, NetEvaluator};
+use crate::spec::SpecError;
+use ludex_core::{Evaluator, EvaluatorFactory, Game, LimitKind, Rng};
+use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions, Order, Ties};
+use ludex_search::eval::{RandomValue, Rollouts, Zero};
+use ludex_search::{ExactObserver, Greedy, Random};
+use std::sync::Arc;
+
+const MINIMAX: &[Opt] = &[
+    limit(LimitKind::Depth, "plies (4 if no limit is given)"),
+    limit(LimitKind::Nodes, "positions searched a move"),
+    limit(LimitKind::Time, "milliseconds a move"),
+    limit(LimitKind::Cpu, "milliseconds of processor time a move"),
+    Opt::part("eval", "none", PartKind::Evaluator, "an evaluator, see below; some games have their own"),
+    Opt::model("short for eval=net(model=..)"),
+    Opt::word(
+        "order",
+        "killers",
+        &["killers", "eval", "none", "random"],
+        "killers (and history) | eval: by the evaluator | none | random",
+    ),
+    Opt::word("ties", "random", &["random", "first"], "random | first: which of exactly equal root moves is played"),
+    Opt::whole("table", "16", (0, 1 << 16), "megabytes of transposition table; 0 for none"),
+    Opt::flag("deepening", "on", "on: one ply more each time | off: the full depth at once"),
+];
+
+const MODEL: &[Opt] = &[Opt::model("a run, or a model file; if not given, that of the agent")];
+
+const RANDOM: &[Opt] = &[
+    Opt::word(
+        "by",
+        "hash",
+        &["hash", "call", "net"],
+        "hash: the same state always gets the same value | call: a fresh value each time | net: a net that never learned",
+    ),
+    Opt::whole("hidden", "100", (1, 100_000), "net: hidden units"),
+];
+
+const ROLLOUTS: &[Opt] = &[Opt::whole("n", "10", (1, 1_000_000), "playouts for each value")];
+
+/// An evaluator that is the same for every thread but for its seed.
+fn factory<G: Game, E: Evaluator<G> + 'static>(
+    make: impl Fn(u64) -> E + Send + Sync + 'static,
+) -> Arc<dyn EvaluatorFactory<G>> {
+    Arc::new(move |seed| Box::new(make(seed)) as Box<dyn Evaluator<G>>)
+}
+
+pub(super) fn add<G: Game>(parts: &mut Parts<G>) {
+    let searches = &mut parts.searches;
+    searches.add("random", "a uniformly random legal move", &[], |a| Ok((Box::new(Random) as _, a.limit()?)));
+    let about = "alpha-beta with iterative deepening; two-player zero-sum games only";
+    searches.add("minimax", about, &[MINIMAX], |a| {
+        let (eval, options) = alphabeta(a)?;
+        Ok((Box::new(AlphaBeta::new(eval, options)) as _, a.limit()?))
+    });
+    let about = "the move with the highest learned value, without search (CARL)";
+    searches.add("policy", about, &[MODEL], |a| {
+        let scorer = MoveScorer::new(a.loaded_roles(Need::MoveScores)?);
+        Ok((Box::new(Greedy::new(Box::new(scorer))) as _, a.limit()?))
+    });
+
+    let evaluators = &mut parts.evaluators;
+    evaluators.add("none", "0 everywhere: only what is certain counts", &[], |_| Ok(factory(|_| Zero)));
+    evaluators.add("net", "a learned value net", &[MODEL], |a| {
+        let model = a.loaded(Need::Value)?;
+        Ok(factory(move |_| NetEvaluator::new(model.clone())))
+    });
+    evaluators.add("random", "random values", &[RANDOM], |a| {
+        let (info, hidden) = (a.game().info().clone(), a.whole("hidden")?);
+        // While a net is laid out for search a weight is held four times, once in double precision.
+        a.check_memory("hidden", 24 * info.facts as u64 * hidden as u64)?;
+        Ok(match a.word("by", &[("hash", 0), ("call", 1), ("net", 2)])? {
+            0 => factory(RandomValue::Hashed),
+            1 => factory(|seed| RandomValue::Fresh(Rng::new(seed))),
+            _ => factory(move |seed| NetEvaluator::new(models::untrained(&info, hidden, seed))),
+        })
+    });
+    evaluators.add("rollouts", "the mean of random playouts", &[ROLLOUTS], |a| {
+        let playouts = a.whole("n")?;
+        Ok(factory(move |seed| Rollouts { playouts, rng: Rng::new(seed) }))
+    });
+}
+
+type AlphaBetaParts<G> = (Box<dyn Evaluator<G>>, AlphaBetaOptions);
+
+fn alphabeta<G: Game>(a: &super::Args<'_, G>) -> Result<AlphaBetaParts<G>, SpecError> {
+    if !a.game().info().zero_sum {
+        return Err(a.error("alpha-beta needs a two-player zero-sum game; use uct"));
+    }
+    let orders = [("killers", Order::Killers), ("eval", Order::Eval), ("none", Order::None), ("random", Order::Random)];
+    let megabytes: u64 = a.whole("table")?;
+    a.check_memory("table", megabytes << 20)?;
+    let options = AlphaBetaOptions {
+        order: a.word("order", &orders)?,
+        ties: a.word("ties", &[("random", Ties::Random), ("first", Ties::First)])?,
+        table: if a.dry { 0 } else { megabytes as usize },
+        deepening: a.flag("deepening")?,
+    };
+    let eval = match (a.given("model"), a.given("eval")) {
+        (true, false) => a.parts.evaluators.build(&crate::Spec::word("net"), a)?.evaluator(Rng::derive(a.seed, 1)),
+        (true, true) if a.value("eval").name != "net" => {
+            return Err(a.error("give either eval= or model=, not both"));
+        }
+        _ => a.evaluator("eval")?,
+    };
+    Ok((eval, options))
+}
+
+/// Alpha-beta with an observer of its exact nodes, and its limit.
+pub(crate) fn observed<G: Game, O: ExactObserver<G>>(
+    parts: &Parts<G>,
+    game: &Arc<G>,
+    spec: &crate::Spec,
+    seed: u64,
+    observer: O,
+) -> Result<(AlphaBeta<G, O>, ludex_core::Limit), SpecError> {
+    if spec.name != "minimax" {
+        return Err(spec.error(format!("\"{}\" proves nothing: give minimax(..)", spec.name)));
+    }
+    super::options::check(spec, MINIMAX.iter())?;
+    let options = &[MINIMAX][..];
+    let args = super::Args { spec, options, parts, game, seed, inherited: None, dry: false };
+    let (eval, options) = alphabeta(&args)?;
+    Ok((AlphaBeta::observed(eval, options, observer), args.limit()?))
+}

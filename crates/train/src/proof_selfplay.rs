@@ -1,0 +1,479 @@
+//! Self-play of alpha-beta players that labels what was proven on the way (Ghignone & Cancelliere).
+//!
+//! | source | states | value |
+//! |---|---|---|
+//! | `terminal` | what the players' searches and the backward deepening after the match proved | what it is worth |
+//! | `consistent` | what follows from states whose heuristic agrees with a search of one ply | what follows |
+//! | `ramp` | the states of the match | z (t / T)^2: from nothing at the start (t = 0) to the result z |
+//!
+//! A state has one row a match, by the source that stands highest.
+
+use crate::dataset::{Dataset, Duplicates, ValueLabel, ValueLabels, for_each_row};
+use crate::driver::{Context, Stream};
+use crate::native::native;
+use crate::records::{Labelled, Records};
+use crate::store::{Parts, RunError};
+use ludex_core::{Choice, Control, Game, Limit, LimitKind, Payoffs, Player, Rng, Search, mix};
+use ludex_learn::Encoder;
+use ludex_play::openings::random_plies;
+use ludex_play::{Agent, AgentError, NativeTable, Position, Spec, Table, TypedPosition, play_match};
+use ludex_search::backward::{BackwardOptions, Consistent, Frontier, NoFrontier, Pruning, deepen, full_width};
+use ludex_search::{AlphaBeta, ExactObserver, Source};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The sources of labels, the most reliable first; records have their numbers.
+pub const SOURCES: [&str; 3] = ["terminal", "consistent", "ramp"];
+
+/// Who plays, and what is labelled.
+#[derive(Clone, Copy, Debug)]
+pub struct ProofMatch<'a> {
+    /// By player.
+    pub players: [ProofPlayer<'a>; 2],
+    /// Random plies before the match.
+    pub opening_plies: u32,
+    /// How backward deepening goes about it.
+    pub backward: BackwardOptions,
+    /// The nodes it may visit; 0: none is done.
+    pub backward_nodes: u64,
+    /// Whether terminal states are labelled themselves. What follows from them always is.
+    pub ends: bool,
+    /// Whether the states of the match are labelled.
+    pub ramp: bool,
+    /// Labels at most, those of the match itself apart, drawn at random; 0: all.
+    pub most: usize,
+}
+
+/// A player of such a match.
+#[derive(Clone, Copy, Debug)]
+pub struct ProofPlayer<'a> {
+    /// Alpha-beta, as one types it.
+    pub agent: &'a Spec,
+    /// Whether what its searches prove is recorded.
+    pub record: bool,
+    /// Whether values are bootstrapped from its heuristic.
+    pub bootstrap: Option<Bootstrap>,
+}
+
+/// When a heuristic is relied on.
+#[derive(Clone, Copy, Debug)]
+pub struct Bootstrap {
+    /// How far it may be from a search of one ply.
+    pub tolerance: f32,
+    /// How many plies below each state of the match are looked at.
+    pub depth: u32,
+    /// Nodes at most for each state of the match.
+    pub nodes: u64,
+}
+
+/// Where a value comes from; the greater counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Origin {
+    Ramp,
+    Consistent,
+    Terminal,
+}
+
+/// What is known of a state.
+struct Label<G: Game> {
+    state: G::State,
+    key: u64,
+    /// For player 0.
+    value: f32,
+    origin: Origin,
+    played: bool,
+    ply: u32,
+}
+
+/// All that was found in a match, one label a state.
+struct Labels<G: Game> {
+    all: Vec<Label<G>>,
+    places: HashMap<u64, usize>,
+    ply: u32,
+    ends: bool,
+    muted: bool,
+}
+
+impl<G: Game> Labels<G> {
+    fn new(ends: bool) -> Self {
+        Labels { all: Vec::new(), places: HashMap::new(), ply: 0, ends, muted: false }
+    }
+
+    fn add(&mut self, game: &G, s: &G::State, value: f32, origin: Origin) -> usize {
+        let key = game.key(s);
+        let (all, ply) = (&mut self.all, self.ply);
+        let place = *self.places.entry(key).or_insert_with(|| {
+            all.push(Label { state: s.clone(), key, value, origin, played: false, ply });
+            all.len() - 1
+        });
+        let label = &mut all[place];
+        if origin > label.origin {
+            (label.value, label.origin) = (value, origin);
+        }
+        place
+    }
+
+    /// Those that are kept, in the order in which they were found.
+    fn chosen(self, most: usize, seed: u64) -> Vec<Label<G>> {
+        let draw = |n: &Label<G>| mix(n.key ^ seed);
+        let mut draws: Vec<u64> = self.all.iter().filter(|n| !n.played).map(draw).collect();
+        let bar = match most {
+            n if n == 0 || n >= draws.len() => u64::MAX,
+            n => *draws.select_nth_unstable(n - 1).1,
+        };
+        self.all.into_iter().filter(|n| n.played || draw(n) <= bar).collect()
+    }
+}
+
+impl<G: Game> ExactObserver<G> for Labels<G> {
+    fn exact(&mut self, game: &G, s: &G::State, value: Payoffs, source: Source) {
+        if self.muted || (!self.ends && game.outcome(s).is_some()) {
+            return;
+        }
+        let origin = match source {
+            Source::Terminal => Origin::Terminal,
+            Source::Consistent => Origin::Consistent,
+        };
+        self.add(game, s, value[Player(0)], origin);
+    }
+}
+
+/// What both players of a match share.
+struct Shared<G: Game> {
+    rng: Rng,
+    labels: Labels<G>,
+}
+
+/// An alpha-beta player whose proofs are labelled.
+struct ProofAgent<G: Game> {
+    game: Arc<G>,
+    search: Arc<Mutex<AlphaBeta<G, Labels<G>>>>,
+    limit: Limit,
+    record: bool,
+    bootstrap: Option<Bootstrap>,
+    shared: Arc<Mutex<Shared<G>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+impl<G: Game> Agent for ProofAgent<G> {
+    fn choose(&mut self, at: &dyn Position, control: &Control) -> Result<Choice, AgentError> {
+        let foreign = || AgentError::Foreign(self.game.info().name.clone());
+        let at = at.as_any().downcast_ref::<TypedPosition<G>>().ok_or_else(foreign)?;
+        let (s, control) = (at.state(), Control { limit: self.limit, ..control.clone() });
+        let (mut search, mut shared) = (lock(&self.search), lock(&self.shared));
+        let Shared { rng, labels } = &mut *shared;
+        (labels.ply, labels.muted) = (at.moves().len() as u32, !self.record);
+        std::mem::swap(&mut search.observer, labels);
+        let choice = search.search(&self.game, s, &control, rng);
+        std::mem::swap(&mut search.observer, labels);
+        labels.muted = false;
+        if let Some(b) = self.bootstrap {
+            let mut frontier = Consistent { eval: search.eval(), tolerance: b.tolerance };
+            full_width(&*self.game, s, b.depth, &Limit::nodes(b.nodes).into(), &mut frontier, labels);
+        }
+        Ok(choice)
+    }
+
+    fn limits(&self) -> &[LimitKind] {
+        ludex_core::ALPHABETA_LIMITS
+    }
+}
+
+/// Plays one match and adds its labels. Everything random comes from the seed.
+pub(crate) fn proof_match<G: Game>(
+    native: &NativeTable<G>,
+    table: &dyn Table,
+    m: &ProofMatch<'_>,
+    (match_id, seed): (u32, u64),
+    out: &mut Records<Labelled>,
+) -> Result<Payoffs, RunError> {
+    let game = native.game();
+    let mut rng = Rng::stream(seed, 2);
+    let opening = random_plies(table.start(), m.opening_plies, &mut rng);
+    let opening = opening.as_any().downcast_ref::<TypedPosition<G>>().expect("the table is that of the game");
+    let start = TypedPosition::new(game.clone(), opening.state().clone());
+    let shared = Arc::new(Mutex::new(Shared { rng, labels: Labels::new(m.ends) }));
+    let search = |p: usize| {
+        let built = native.observed_alphabeta(m.players[p].agent, Rng::derive(seed, p as u64), Labels::new(m.ends));
+        built.map_err(|e| RunError::Agent("self-play".into(), e))
+    };
+    let searches = [search(0)?, search(1)?].map(|(s, limit)| (Arc::new(Mutex::new(s)), limit));
+    let agent = |p: usize| {
+        let ProofPlayer { record, bootstrap, .. } = m.players[p];
+        let (search, limit) = searches[p].clone();
+        Box::new(ProofAgent { game: game.clone(), search, limit, record, bootstrap, shared: shared.clone() })
+            as Box<dyn Agent>
+    };
+    let episode = play_match(table, &start, &mut [agent(0), agent(1)], &Control::default(), &mut |_| {});
+    if let Some((_, _, why)) = episode.fault {
+        return Err(RunError::Learning(format!("self-play: match {match_id} failed: {why}")));
+    }
+    let result = episode.outcome;
+    let mut line = vec![start.state().clone()];
+    for ply in &episode.plies {
+        let mut next = line[line.len() - 1].clone();
+        game.play(&mut next, ply.choice.mv);
+        line.push(next);
+    }
+    let mut shared = lock(&shared);
+    let mut labels = std::mem::replace(&mut shared.labels, Labels::new(m.ends));
+    labels.ply = episode.plies.len() as u32;
+    if m.backward_nodes > 0 {
+        let control = Limit::nodes(m.backward_nodes).into();
+        // The first player whose heuristic may be relied on stands at the bottom of the backward deepening.
+        let relied = m.players.iter().zip(&searches).find_map(|(p, (s, _))| Some((p.bootstrap?.tolerance, s)));
+        match relied {
+            None => drop(deepen(&**game, &line, m.backward, &control, &mut NoFrontier, &mut labels)),
+            Some((tolerance, search)) => {
+                let mut search = lock(search);
+                let mut frontier = Consistent { eval: search.eval(), tolerance };
+                let frontier: &mut dyn Frontier<G> = &mut frontier;
+                deepen(&**game, &line, m.backward, &control, frontier, &mut labels);
+            }
+        }
+    }
+    if m.ramp {
+        let end = (line.len() - 1).max(1) as f32;
+        for (t, s) in line.iter().enumerate().filter(|(_, s)| game.outcome(s).is_none()) {
+            labels.ply = t as u32;
+            let place = labels.add(game, s, result[Player(0)] * (t as f32 / end).powi(2), Origin::Ramp);
+            labels.all[place].played = true;
+        }
+    }
+    let mut facts = Vec::new();
+    for label in labels.chosen(m.most, seed) {
+        game.facts(&label.state, &mut facts);
+        let (mover, value) = (game.mover(&label.state), Payoffs::of(Player(0), label.value));
+        let source = 2 - label.origin as u32;
+        out.push(&facts, &Labelled { mover, match_id, ply: label.ply, value, result, source });
+    }
+    Ok(result)
+}
+
+/// What is labelled, and how; `systems/nhb.toml` explains the options.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct LabelOptions {
+    pub heard: Heard,
+    pub ends: bool,
+    pub ramp: bool,
+    pub most: usize,
+    pub backward_nodes: u64,
+    pub pruning: Prune,
+    pub join: bool,
+    pub consistent_from: usize,
+    pub tolerance: f32,
+    pub depth: u32,
+    pub consistent_nodes: u64,
+}
+
+/// Whose proofs are recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Heard {
+    /// Both players'.
+    Both,
+    /// The learner's.
+    Learner,
+}
+
+/// What backward deepening need not search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prune {
+    /// Everything is searched.
+    None,
+    /// The siblings of a move that wins.
+    Wins,
+}
+
+impl LabelOptions {
+    /// Whether and how the heuristic of a cycle is relied on.
+    pub fn bootstrap(&self, cycle: usize) -> Option<Bootstrap> {
+        let bootstrap = Bootstrap { tolerance: self.tolerance, depth: self.depth, nodes: self.consistent_nodes };
+        Some(bootstrap).filter(|_| self.consistent_from > 0 && cycle >= self.consistent_from)
+    }
+}
+
+/// A stage of such matches.
+pub struct ProofSelfPlay<'a> {
+    /// The name of the stage.
+    pub stage: String,
+    /// The number of the first match.
+    pub first: usize,
+    /// How many matches.
+    pub matches: usize,
+    /// Matches in a part.
+    pub batch: usize,
+    /// Random plies before each match.
+    pub opening_plies: u32,
+    /// What is labelled.
+    pub labels: &'a LabelOptions,
+}
+
+impl ProofSelfPlay<'_> {
+    /// Plays what is missing; match `i` is played by `players(i)`.
+    pub fn run<'a, 'r>(
+        &self,
+        cx: &Context<'r>,
+        players: impl Fn(usize) -> [ProofPlayer<'a>; 2] + Sync,
+    ) -> Result<Parts<'r, Records<Labelled>>, RunError> {
+        let (native, batch, l) = (native(cx.table)?, self.batch.max(1), self.labels);
+        let pruning = if l.pruning == Prune::Wins { Pruning::Wins } else { Pruning::None };
+        cx.run.stage(&self.stage, self.matches.div_ceil(batch), |part| {
+            let mut records = Records::new(cx.info());
+            for i in part * batch..((part + 1) * batch).min(self.matches) {
+                if cx.run.observer().stopped() {
+                    return Err(RunError::Stopped);
+                }
+                let proof = ProofMatch {
+                    players: players(i),
+                    opening_plies: self.opening_plies,
+                    backward: BackwardOptions { pruning, transpositions: l.join },
+                    backward_nodes: l.backward_nodes,
+                    ends: l.ends,
+                    ramp: l.ramp,
+                    most: l.most,
+                };
+                let number = self.first + i;
+                let of = (number as u32, Rng::derive(cx.seed(Stream::SelfPlay), number as u64));
+                native.proof_match(cx.table, &proof, of, &mut records)?;
+            }
+            Ok(records)
+        })
+    }
+}
+
+/// What a stage labelled.
+#[derive(Clone, Copy, Default, Debug, Serialize)]
+pub struct LabelCounts {
+    /// Rows.
+    pub rows: usize,
+    /// Different states by source, in the order of [`SOURCES`].
+    pub sources: [usize; 3],
+    /// Matches that the learner won, drew and lost, those against itself apart.
+    pub wdl: [usize; 3],
+}
+
+/// The training set of a stage: each state once, by the source that stands highest, of equals the first. `seat` is the
+/// learner's player in a match.
+pub fn labelled_examples(
+    cx: &Context<'_>,
+    parts: &Parts<'_, Records<Labelled>>,
+    encoder: &Encoder,
+    seat: impl Fn(u32) -> Option<Player>,
+) -> Result<(Dataset, LabelCounts), RunError> {
+    let (mut labels, mut results) = (ValueLabels::new(Duplicates::HighestRank), BTreeMap::new());
+    let mut counts = LabelCounts::default();
+    for_each_row(parts, |part, i| {
+        let Labelled { mover, value, match_id, result, source, .. } = part.row(i);
+        counts.rows += 1;
+        results.extend(seat(match_id).map(|p| (match_id, result[p])));
+        let label = ValueLabel { facts: part.facts(i), mover, value, weight: 1.0, rank: 2 - source.min(2), match_id };
+        labels.add(part.key(i), label);
+    })?;
+    labels.iter().for_each(|l| counts.sources[2 - l.rank as usize] += 1);
+    let count = |f: fn(f32) -> bool| results.values().filter(|v| f(**v)).count();
+    counts.wdl = [count(|v| v > 0.0), count(|v| v == 0.0), count(|v| v < 0.0)];
+    Ok((labels.dataset(cx.info(), encoder, 0, &mut cx.rng(Stream::Sample))?, counts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{native, open};
+
+    fn studied(game: &str, change: impl Fn(&mut ProofMatch<'_>)) -> (Payoffs, Records<Labelled>) {
+        let table = open(game).unwrap();
+        let agent: Spec = "minimax(nodes=300, eval=random(by=call), order=eval, table=1)".parse().unwrap();
+        let player = ProofPlayer { agent: &agent, record: true, bootstrap: None };
+        let mut study = ProofMatch {
+            players: [player; 2],
+            opening_plies: 0,
+            backward: BackwardOptions::default(),
+            backward_nodes: 2_000,
+            ends: true,
+            ramp: true,
+            most: 0,
+        };
+        change(&mut study);
+        let mut all = Records::<Labelled>::new(table.info());
+        let result = native(&*table).unwrap().proof_match(&*table, &study, (5, 9), &mut all).unwrap();
+        (result, all)
+    }
+
+    #[test]
+    fn a_state_has_one_row_by_its_best_source_and_the_ramp_rises_to_the_result() {
+        let (result, all) = studied("connect4", |_| {});
+        let mut seen = std::collections::HashSet::new();
+        assert!((0..all.len()).all(|i| seen.insert(all.key(i).to_vec())), "no state twice");
+        let mut ramp: Vec<(u32, f32)> = Vec::new();
+        for e in all.iter() {
+            let v = e.value[Player(0)];
+            assert!(e.source < 3 && e.match_id == 5 && e.result == result);
+            match SOURCES[e.source as usize] {
+                "terminal" => assert!([-1.0, 0.0, 1.0].contains(&v)),
+                _ => ramp.push((e.ply, v)),
+            }
+        }
+        ramp.sort_by_key(|r| r.0);
+        assert_eq!(ramp[0], (0, 0.0));
+        assert!(ramp.windows(2).all(|w| w[0].1.abs() <= w[1].1.abs()) && ramp.len() > 4, "{ramp:?}");
+        let terminal = all.iter().filter(|e| SOURCES[e.source as usize] == "terminal").count();
+        assert!(terminal > 50, "{terminal}");
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_not_written_down() {
+        let (_, all) = studied("connect4", |_| {});
+        let (_, few) = studied("connect4", |s| s.most = 50);
+        let played = all.iter().filter(|e| SOURCES[e.source as usize] == "ramp").count();
+        assert!((50..50 + 43).contains(&few.len()) && few.len() < all.len() && played > 0);
+        let (_, deaf) = studied("connect4", |s| {
+            s.players.iter_mut().for_each(|s| s.record = false);
+            s.backward_nodes = 0;
+        });
+        assert!(deaf.iter().all(|e| SOURCES[e.source as usize] == "ramp"));
+        let (_, none) = studied("connect4", |s| {
+            s.players.iter_mut().for_each(|s| s.record = false);
+            (s.backward_nodes, s.ramp) = (0, false);
+        });
+        assert!(none.is_empty());
+    }
+
+    #[test]
+    fn a_bootstrapped_heuristic_adds_consistent_rows() {
+        let agent: Spec = "minimax(nodes=300, eval=random(by=net), order=eval, table=1)".parse().unwrap();
+        let table = open("connect4").unwrap();
+        let bootstrap = Some(Bootstrap { tolerance: 0.1, depth: 2, nodes: 1_000 });
+        let player = ProofPlayer { agent: &agent, record: true, bootstrap };
+        let study = ProofMatch {
+            players: [player; 2],
+            opening_plies: 2,
+            backward: BackwardOptions::default(),
+            backward_nodes: 500,
+            ends: false,
+            ramp: true,
+            most: 0,
+        };
+        let mut all = Records::<Labelled>::new(table.info());
+        native(&*table).unwrap().proof_match(&*table, &study, (0, 3), &mut all).unwrap();
+        let consistent = all.iter().filter(|e| SOURCES[e.source as usize] == "consistent").count();
+        assert!(consistent > 5, "{consistent}");
+        let uct = "uct(sims=10)".parse().unwrap();
+        let wrong = ProofMatch { players: [ProofPlayer { agent: &uct, record: true, bootstrap: None }; 2], ..study };
+        assert!(
+            native(&*table)
+                .unwrap()
+                .proof_match(&*table, &wrong, (0, 3), &mut all)
+                .unwrap_err()
+                .to_string()
+                .contains("minimax")
+        );
+    }
+}

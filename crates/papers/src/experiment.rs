@@ -1,0 +1,280 @@
+//! An experiment: a paper carried out on one game.
+//!
+//! It learns with several seeds, each in a run of its own below one directory, plays the paper's matches, and shows both
+//! results side by side. Everything is kept part by part and pair by pair, so that it can be killed and goes on where it was.
+
+use crate::duels::Arena;
+use crate::paper::Paper;
+use crate::paper_table::PaperTable;
+use ludex_play::{ModelRef, Spec, Table};
+use ludex_train::plot::{Frame, Series, svg};
+use ludex_train::store::{Run, RunError, RunObserver, Silent, branch};
+use ludex_train::{Job, Plan, Report, options, read_options, systems::system};
+use serde::de::DeserializeOwned;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A paper carried out on one game.
+pub struct Experiment {
+    /// The game, opened to learn.
+    pub table: Arc<dyn Table>,
+    /// The paper.
+    pub paper: &'static Paper,
+    /// How long it may take.
+    pub preset: String,
+    /// Training seeds; every one is reported.
+    pub seeds: Vec<u64>,
+    /// Options that the user set: `reproduce.` and `tables.` are the paper's, all others the system's.
+    pub settings: Vec<String>,
+    /// Where everything is kept.
+    pub dir: PathBuf,
+    /// Threads; results do not depend on it.
+    pub threads: usize,
+    /// Receives progress, and may stop the experiment.
+    pub observer: Arc<dyn RunObserver>,
+    /// Only tables whose names have this word.
+    pub only: Option<String>,
+}
+
+/// Names of tables that are made together, and what makes them.
+pub(crate) type Maker<'n, S> = (&'n [&'n str], fn(&S) -> Result<Vec<PaperTable>, RunError>);
+
+/// Nobody learns with more seeds.
+const MOST_SEEDS: usize = 10_000;
+/// What tells a system to measure nothing after learning: the tables do that.
+pub(crate) const UNMEASURED: &str = "measure.games=0";
+
+impl Experiment {
+    /// A paper on a game in a directory: with three seeds at the preset `quick`, on one thread, unobserved, all tables.
+    pub fn new(table: Arc<dyn Table>, paper: &'static Paper, dir: impl Into<PathBuf>) -> Self {
+        let (preset, seeds, settings, observer) = ("quick".into(), vec![1, 2, 3], Vec::new(), Arc::new(Silent));
+        Experiment { table, paper, preset, seeds, settings, dir: dir.into(), threads: 1, observer, only: None }
+    }
+
+    /// Learns, plays and gives the tables that are wanted; none if the paper has no such table for this game. Every option is
+    /// checked before any work.
+    pub fn reproduce(&self) -> Result<Vec<PaperTable>, RunError> {
+        let refuse = |line: String| Err(RunError::Options(line));
+        let mut unique = self.seeds.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        if unique.is_empty() || unique.len() > MOST_SEEDS {
+            return refuse(format!("an experiment has from 1 to {MOST_SEEDS} seeds, not {}", unique.len()));
+        }
+        if unique.len() < self.seeds.len() {
+            return refuse("the seeds of an experiment differ from one another".into());
+        }
+        if let Some(seed) = unique.last().filter(|s| **s > i64::MAX as u64) {
+            return refuse(format!("a seed is at most {}, not {seed}", i64::MAX));
+        }
+        self.plan(self.seeds[0], &[])?;
+        (self.paper.reproduce)(self)
+    }
+
+    /// Whether this table is wanted.
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| name.to_lowercase().split(' ').any(|w| w == only.to_lowercase()))
+    }
+
+    /// Whether one of these tables is wanted.
+    pub(crate) fn wants_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.wants(name))
+    }
+
+    /// Makes the tables that are wanted of what `stage` learns for them; if there are none, it learns nothing.
+    pub(crate) fn make<S>(
+        &self,
+        makers: &[Maker<'_, S>],
+        stage: impl FnOnce() -> Result<S, RunError>,
+    ) -> Result<Vec<PaperTable>, RunError> {
+        if !makers.iter().any(|(names, _)| self.wants_any(names)) {
+            return Ok(Vec::new());
+        }
+        let (stage, mut all) = (stage()?, Vec::new());
+        for (names, make) in makers.iter().filter(|(names, _)| self.wants_any(names)) {
+            // One table may stand for several of the paper's.
+            let wanted = |t: &PaperTable| self.wants(&t.name) || !names.contains(&t.name.as_str());
+            all.extend(make(&stage)?.into_iter().filter(wanted));
+        }
+        Ok(all)
+    }
+
+    /// The settings of the paper, and those of the system.
+    fn settings(&self) -> (Vec<String>, Vec<String>) {
+        self.settings.iter().cloned().partition(|s| ["reproduce.", "tables."].iter().any(|p| s.trim().starts_with(p)))
+    }
+
+    /// The paper's options, the one section of its file.
+    pub(crate) fn options<T: DeserializeOwned>(&self) -> Result<T, RunError> {
+        let options = options(self.paper.file, &self.preset, &self.settings().0)?;
+        check_options(&options, "")?;
+        let section = options.values().find_map(|v| v.as_table()).cloned().unwrap_or_default();
+        read_options(&section)
+    }
+
+    /// One of the system's options, by its path.
+    pub(crate) fn system_option<T: DeserializeOwned>(&self, path: &str) -> Result<T, RunError> {
+        let options = self.plan(self.seeds[0], &[])?.options;
+        let found = path.split('.').try_fold(&toml::Value::Table(options), |at, key| at.get(key)).cloned();
+        let found = found.and_then(|value| value.try_into().ok());
+        found.ok_or_else(|| RunError::Options(format!("{} has no option {path} that is needed", self.paper.system)))
+    }
+
+    /// The plan of one seed, with settings of the experiment's own before those of the user.
+    pub fn plan(&self, seed: u64, own: &[String]) -> Result<Plan, RunError> {
+        let settings = [own, &self.settings().1].concat();
+        Plan::new(&*self.table, system(self.paper.system)?, &self.preset, seed, &settings)
+    }
+
+    /// Where the run of this label and seed is; `label` tells apart runs with different settings.
+    pub fn run_dir(&self, label: &str, seed: u64) -> PathBuf {
+        self.dir.join(format!("{label}-seed{seed}"))
+    }
+
+    /// The run of this label and seed, as a model: what it ends with.
+    pub(crate) fn model(&self, label: &str, seed: u64) -> ModelRef {
+        ModelRef::new(self.run_dir(label, seed))
+    }
+
+    /// What is to be learned with one seed, or goes on.
+    pub(crate) fn job(&self, label: &str, seed: u64, own: &[String]) -> Result<Job, RunError> {
+        let plan = self.plan(seed, own)?;
+        let dir = self.run_dir(label, seed);
+        let run = Run::open(&dir, &plan.to_toml(), true, self.threads, self.observer.clone())?;
+        Ok(Job { table: self.table.clone(), run, plan })
+    }
+
+    /// Learns with one seed, or goes on.
+    pub(crate) fn learn(&self, label: &str, seed: u64, own: &[String]) -> Result<Report, RunError> {
+        let job = self.job(label, seed, own)?;
+        self.observer.note(&format!("learning {label}, seed {seed}, in {}", job.run.dir().display()));
+        job.learn()
+    }
+
+    /// Learns with all seeds, one after the other.
+    pub(crate) fn learn_seeds(&self, label: &str, own: &[String]) -> Result<Vec<Report>, RunError> {
+        self.seeds.iter().map(|&seed| self.learn(label, seed, own)).collect()
+    }
+
+    /// Learns with several seeds, as many at a time as there are threads; for systems that learn on one.
+    pub(crate) fn learn_all(&self, label: &str, seeds: &[u64], own: &[String]) -> Result<Vec<Report>, RunError> {
+        let mut all = Vec::new();
+        for group in seeds.chunks(self.threads.clamp(1, 1024)) {
+            let done: Vec<Result<Report, RunError>> = std::thread::scope(|scope| {
+                let started: Vec<_> =
+                    group.iter().map(|&seed| scope.spawn(move || self.learn(label, seed, own))).collect();
+                started.into_iter().map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+            });
+            all.extend(done.into_iter().collect::<Result<Vec<_>, _>>()?);
+        }
+        Ok(all)
+    }
+
+    /// Learns from the examples of the run `from`, with other settings of what comes after `stages`.
+    pub(crate) fn learn_again(
+        &self,
+        (from, label): (&str, &str),
+        seed: u64,
+        stages: &[&str],
+        own: &[String],
+    ) -> Result<Report, RunError> {
+        let [from, to] = [from, label].map(|l| self.run_dir(l, seed));
+        branch(&from, &to, &self.plan(seed, own)?.to_toml(), stages)?;
+        self.learn(label, seed, own)
+    }
+
+    /// The run in which matches between what was learned are kept. Its config has the options of system and paper.
+    pub(crate) fn arena(&self) -> Result<Arena<'_>, RunError> {
+        let mut plan = self.plan(self.seeds[0], &[])?;
+        plan.options.extend(options(self.paper.file, &self.preset, &self.settings().0)?);
+        let run = Run::open(&self.dir.join("arena"), &plan.to_toml(), true, self.threads, self.observer.clone())?;
+        Ok(Arena { experiment: self, run })
+    }
+
+    /// Draws a plot and tells where it is.
+    pub(crate) fn plot(&self, file: &str, frame: &Frame<'_>, series: &[Series]) -> Result<Option<String>, RunError> {
+        let (svg, path) = (svg(frame, series)?, self.dir.join(file));
+        let written = std::fs::create_dir_all(&self.dir).and_then(|()| std::fs::write(&path, svg));
+        written.map_err(|e| RunError::File(path.clone(), e))?;
+        Ok(Some(path.display().to_string()))
+    }
+
+    /// Refuses games that are not zero-sum games of two.
+    pub(crate) fn check_zero_sum(&self) -> Result<(), RunError> {
+        let info = self.table.info();
+        match info.zero_sum && info.players() == 2 {
+            true => Ok(()),
+            false => Err(RunError::Options("the paper's experiments are for zero-sum games of two players".into())),
+        }
+    }
+
+    /// Refuses an agent of the options that cannot be built; a model need not be there yet.
+    pub(crate) fn check_agent(&self, option: &str, spec: &Spec) -> Result<(), RunError> {
+        self.table.check(spec).map_err(|e| RunError::Agent(option.into(), e))
+    }
+}
+
+/// The least and the greatest value of an option, by its name in any paper; lists by element. [`options`] has wider bounds.
+fn bounds(name: &str) -> (f64, f64) {
+    match name {
+        "literal_games" => (0.0, 1e6),
+        "positions" | "accuracy_playouts" => (1.0, 1e6),
+        "ratio" | "k_policies" | "profile_moves" | "hidden" => (1.0, 1e4),
+        "rates" => (1e-12, 1e3),
+        _ if name.ends_with("games") => (1.0, 1e6),
+        _ => (0.0, f64::MAX),
+    }
+}
+
+/// Refuses numbers outside their bounds, and empty lists apart from those of settings.
+fn check_options(options: &toml::Table, path: &str) -> Result<(), RunError> {
+    for (name, value) in options {
+        let path = format!("{path}{name}");
+        let (low, high) = bounds(name);
+        let list = match value {
+            toml::Value::Table(inner) => {
+                check_options(inner, &format!("{path}."))?;
+                continue;
+            }
+            toml::Value::Array(list) if list.is_empty() && !matches!(name.as_str(), "literal" | "set") => {
+                return Err(RunError::Options(format!("{path} is empty")));
+            }
+            toml::Value::Array(list) => list,
+            other => std::slice::from_ref(other),
+        };
+        let numbers = list.iter().filter_map(|v| v.as_float().or(v.as_integer().map(|n| n as f64)));
+        if let Some(n) = numbers.into_iter().find(|n| !(low..=high).contains(n)) {
+            return Err(RunError::Options(format!("{path}={n} does not lie between {low} and {high}")));
+        }
+    }
+    Ok(())
+}
+
+/// A number that a system reports.
+pub(crate) fn figure(report: &Report, path: &str) -> Option<f64> {
+    report.figures.pointer(path).and_then(|v| v.as_f64())
+}
+
+/// A number that may be missing, with so many digits.
+pub(crate) fn optional(number: Option<f64>, digits: usize) -> String {
+    number.map_or("-".into(), |n| format!("{n:.digits$}"))
+}
+
+/// A number that a system must report.
+pub(crate) fn needed(report: &Report, path: &str) -> Result<f64, RunError> {
+    let line = || RunError::Learning(format!("the report of {} has no figure {path}", report.config.system));
+    figure(report, path).ok_or_else(line)
+}
+
+/// Where the run of a report is, as a model: what it ends with stands in a folder there.
+pub(crate) fn run_model(report: &Report) -> ModelRef {
+    ModelRef::new(report.model.parent().and_then(|p| p.parent()).unwrap_or(&report.model))
+}
+
+/// The spec with this option.
+pub(crate) fn set(spec: &Spec, option: &str, value: impl Display) -> Spec {
+    let mut spec = spec.clone();
+    spec.set(option, value);
+    spec
+}

@@ -1,0 +1,78 @@
+//! Tables and figures as data, as Markdown and as text.
+
+use serde::Serialize;
+use std::fmt::Display;
+
+/// A table or figure of a paper, with our numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PaperTable {
+    /// What the paper calls it: `Table 6`.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// The heads of its columns.
+    pub columns: Vec<String>,
+    /// Its rows.
+    pub rows: Vec<Vec<String>>,
+    /// What readers must know: what differs, what is only quoted, where we fall short.
+    pub notes: Vec<String>,
+    /// The file of a plot.
+    pub plot: Option<String>,
+}
+
+impl PaperTable {
+    /// A table without rows; the heads of the columns stand between bars: `seed | score`.
+    pub(crate) fn new(name: &str, title: impl Into<String>, columns: &str) -> Self {
+        let columns = columns.split('|').map(|c| c.trim().to_string()).collect();
+        PaperTable { name: name.into(), title: title.into(), columns, rows: vec![], notes: vec![], plot: None }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, cells: &[&dyn Display]) {
+        self.join(cells, &[], &[]);
+    }
+
+    /// Adds a row whose middle is made already.
+    pub(crate) fn join(&mut self, head: &[&dyn Display], cells: &[String], tail: &[&dyn Display]) {
+        let text = |c: &[&dyn Display]| c.iter().map(|c| c.to_string()).collect::<Vec<_>>();
+        self.rows.push([&text(head)[..], cells, &text(tail)].concat());
+    }
+
+    /// Adds a note.
+    pub(crate) fn note(&mut self, line: impl Into<String>) {
+        self.notes.push(line.into());
+    }
+
+    /// The table as Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("### {}: {}\n\n", self.name, self.title);
+        if !self.columns.is_empty() {
+            let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+            text += &line(&self.columns);
+            text += &line(&vec!["---".to_string(); self.columns.len()]);
+            self.rows.iter().for_each(|row| text += &line(row));
+            text += "\n";
+        }
+        self.notes.iter().for_each(|note| text += &format!("* {note}\n"));
+        if let Some(plot) = &self.plot {
+            text += &format!("* plot: {plot}\n");
+        }
+        text
+    }
+
+    /// The table as text for a terminal.
+    pub fn text(&self) -> String {
+        let all = || [&self.columns].into_iter().chain(&self.rows);
+        let width = |c: usize| all().filter_map(|r| r.get(c)).map(|s| s.chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let cells =
+                row.iter().enumerate().map(|(c, cell)| format!("{cell:w$}", w = widths.get(c).copied().unwrap_or(0)));
+            format!("  {}\n", cells.collect::<Vec<_>>().join("   ").trim_end())
+        };
+        let mut text = format!("{}: {}\n\n", self.name, self.title);
+        all().for_each(|row| text += &line(row));
+        self.notes.iter().for_each(|note| text += &format!("  - {note}\n"));
+        text
+    }
+}

@@ -4,18 +4,22 @@
 //! beside the Rust crates `minimax` and `board-game`, turn by turn in the same run: only the ratio means anything on a
 //! machine that does other things too.
 
+use crate::errors::usage;
 use crate::open;
 use crate::verbs::{SCHEMA, progress, say};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use cpu_time::{ProcessTime, ThreadTime};
-use ludex_core::{Limit, Rng};
-use ludex_play::selfplay::SelfPlay;
-use ludex_play::store::{Examples, Run, Unwatched};
-use ludex_play::{Agent, Table};
+use ludex_core::{Control, Rng};
+use ludex_play::signature::{node_count, signature};
+use ludex_play::{Spec, Table, play_match};
+use ludex_train::records::{Child, Records};
+use ludex_train::selfplay::self_match;
+use ludex_train::store::{self, Run, Silent};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -62,21 +66,13 @@ pub struct Bench {
     json: bool,
 }
 
-/// One match of searches alone; gives their number.
-fn bare(table: &dyn Table, agent: &ludex_play::Spec, i: usize) -> u64 {
+/// Plays a match of an agent against itself and records nothing; gives the number of its searches.
+fn bare_match(table: &dyn Table, agent: &Spec, i: usize) -> u64 {
     let seed = Rng::derive(SEED, i as u64);
     let build = |p: usize| table.agent(agent, Rng::derive(seed, p as u64)).expect("a sound spec");
-    let mut agents: Vec<Box<dyn Agent>> = (0..table.info().players()).map(build).collect();
-    let mut position = table.start();
-    agents.iter_mut().for_each(|a| a.start(&*position));
-    let mut searches = 0;
-    while position.outcome().is_none() && searches < 2_000 {
-        let m = agents[position.mover().index()].choose(&Limit::default()).mv;
-        position.play(m).expect("agents play legal moves");
-        agents.iter_mut().for_each(|a| a.observe(m));
-        searches += 1;
-    }
-    searches
+    let mut agents: Vec<_> = (0..table.info().players()).map(build).collect();
+    let episode = play_match(table, &*table.start(), &mut agents, &Control::default(), &mut |_| {});
+    episode.plies.len() as u64
 }
 
 struct Row {
@@ -97,7 +93,7 @@ const REPEAT_SECONDS: f64 = 1.0;
 struct Generation {
     game: String,
     matches: usize,
-    examples: usize,
+    examples: u64,
     /// Of recording, by processor time.
     simulations: f64,
     /// Of recording, on two threads by the clock.
@@ -152,33 +148,33 @@ impl Bench {
         })
     }
 
-    fn recorded(&self, game: &str, agent: &ludex_play::Spec, bar: &indicatif::ProgressBar) -> Result<Generation> {
+    fn recorded(&self, game: &str, agent: &Spec, bar: &indicatif::ProgressBar) -> Result<Generation> {
         let table = open(game)?;
-        let play = SelfPlay { table: &*table, agent, children: true, states: true };
         let dir = std::env::temp_dir().join(format!("ludex-bench-{}", std::process::id()));
         let clean = || drop(std::fs::remove_dir_all(&dir));
         let record = |matches: usize| {
             clean();
-            let run = Run::open(&dir, "bench = true\n", false, 2, &Unwatched).context("making a run")?;
-            let made = timed(|| {
+            let run = Run::open(&dir, "bench = true\n", false, 2, Arc::new(Silent)).context("making a run")?;
+            let (made, times) = timed(|| {
                 run.stage("start", matches / BATCH, |part| {
-                    let mut examples = Examples::new(table.info());
+                    let mut records = Records::<Child>::new(table.info());
                     for i in part * BATCH..(part + 1) * BATCH {
-                        play.play(&*table.start(), i as u32, Rng::derive(SEED, i as u64), &mut examples);
+                        let of = (i as u32, Rng::derive(SEED, i as u64));
+                        self_match(&*table, agent, &*table.start(), of, &mut records)?;
                     }
-                    examples
+                    Ok(records)
                 })
             });
+            let examples = made.and_then(|_| store::entries(&dir)).map(|all| all.iter().map(|e| e.rows).sum::<u64>());
             clean();
-            let examples: usize = made.0?.iter().map(Examples::len).sum();
-            anyhow::Ok((examples, made.1))
+            anyhow::Ok((examples?, times))
         };
         let search = |matches: usize| {
             let next = AtomicUsize::new(0);
             let one = || {
                 let turns = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
                 let matches = turns.map(|part| part * BATCH..(part + 1) * BATCH).take_while(|part| part.end <= matches);
-                matches.flatten().map(|i| bare(&*table, agent, i)).sum::<u64>()
+                matches.flatten().map(|i| bare_match(&*table, agent, i)).sum::<u64>()
             };
             timed(|| {
                 std::thread::scope(|scope| [scope.spawn(one), scope.spawn(one)].map(|t| t.join().expect("no panic")))
@@ -214,7 +210,7 @@ impl Bench {
             open(game)?; // refuse before anything takes time
         }
         if !(self.seconds > 0.0 && self.seconds <= 60.0) {
-            return Err(crate::Usage("--seconds is a number above 0 and at most 60".into()).into());
+            return Err(usage("--seconds is a number above 0 and at most 60"));
         }
         if self.generation {
             return self.generation(&games);
@@ -229,12 +225,12 @@ impl Bench {
         }
         let rust = peers.as_ref().filter(|_| games.iter().any(|g| g == "connect4")).map(Peers::rust).transpose()?;
         let (nodes, seconds) = self.alphabeta()?;
-        let signature = if self.game.is_empty() { Some(ludex_play::signature()) } else { None };
+        let signatures = self.game.is_empty().then(|| (node_count(), signature()));
         bar.finish_and_clear();
         if self.json {
-            self.print_json(&rows, rust, nodes, seconds, signature)
+            self.print_json(&rows, rust, nodes, seconds, signatures)
         } else {
-            print(&rows, rust, nodes, seconds, signature)
+            print(&rows, rust, nodes, seconds, signatures)
         }
     }
 
@@ -267,11 +263,11 @@ impl Bench {
             n
         });
         let spec = format!("uct(sims={SIMULATIONS})").parse()?;
-        let mut agent: Box<dyn Agent> = table.agent(&spec, SEED)?;
-        agent.start(&*position);
+        let mut agent = table.agent(&spec, SEED)?;
+        agent.choose(&*position, &Control::default())?;
         let mut bytes = 0.0;
         let simulations = self.rate(|| {
-            let choice = agent.choose(&Limit::default());
+            let choice = agent.choose(&*position, &Control::default()).expect("the agent chose here before");
             bytes = choice.bytes as f64 / choice.nodes.max(1) as f64;
             choice.simulations
         });
@@ -305,10 +301,9 @@ impl Bench {
         let start = ThreadTime::now();
         while runs.len() < 5 || start.elapsed().as_secs_f64() < 5.0 * self.seconds {
             // A fresh table each time, or the second search would find everything in it; making it is not searching.
-            let mut agent = table.agent(&spec, SEED)?;
-            agent.start(&*table.start());
+            let (mut agent, position) = (table.agent(&spec, SEED)?, table.start());
             let start = ThreadTime::now();
-            let nodes = agent.choose(&Limit::default()).nodes;
+            let nodes = agent.choose(&*position, &Control::default())?.nodes;
             runs.push((start.elapsed().as_secs_f64(), nodes));
         }
         runs.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -322,7 +317,7 @@ impl Bench {
         rust: Option<Vec<Value>>,
         nodes: u64,
         seconds: f64,
-        signature: Option<u64>,
+        signatures: Option<(u64, u64)>,
     ) -> Result<()> {
         let row = |r: &Row| {
             json!({"game": r.game, "playouts_per_s": r.playouts, "plies": r.plies, "sims_per_s": r.simulations,
@@ -334,7 +329,7 @@ impl Bench {
             "config": {"seconds": self.seconds, "repeats": 5, "simulations": SIMULATIONS, "depth": DEPTH, "threads": 1, "time": "cpu"},
             "games": rows.iter().map(row).collect::<Vec<_>>(), "rust_peers": rust,
             "alphabeta": {"game": "connect4", "depth": DEPTH, "nodes": nodes, "seconds": seconds, "nodes_per_s": nodes as f64 / seconds},
-            "signature": signature,
+            "signature": signatures.map(|s| s.0), "signature_hash": signatures.map(|s| format!("{:016x}", s.1)),
         });
         say(serde_json::to_string_pretty(&object)?)
     }
@@ -344,7 +339,13 @@ fn ratio(row: &Row, key: &str, ours: f64) -> Option<f64> {
     row.peer.as_ref()?.get(key)?.as_f64().map(|theirs| ours / theirs)
 }
 
-fn print(rows: &[Row], rust: Option<Vec<Value>>, nodes: u64, seconds: f64, signature: Option<u64>) -> Result<()> {
+fn print(
+    rows: &[Row],
+    rust: Option<Vec<Value>>,
+    nodes: u64,
+    seconds: f64,
+    signatures: Option<(u64, u64)>,
+) -> Result<()> {
     let peers = rows.iter().any(|r| r.peer.is_some());
     let head = if peers { "   x OpenSpiel: playouts, simulations" } else { "" };
     say(format!(
@@ -367,8 +368,8 @@ fn print(rows: &[Row], rust: Option<Vec<Value>>, nodes: u64, seconds: f64, signa
     for peer in rust.iter().flatten() {
         say(format!("peer: {peer}"))?;
     }
-    match signature {
-        Some(s) => say(format!("signature: {s}")),
+    match signatures {
+        Some((nodes, hash)) => say(format!("signature: {nodes}\nsignature of guided searches too: {hash:016x}")),
         None => Ok(()),
     }
 }

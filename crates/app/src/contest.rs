@@ -1,16 +1,19 @@
 //! `ludex match` and `ludex tournament`.
 
-use crate::learn::learned;
+use crate::agents::LearnedAgent;
+use crate::errors::{contest_error, usage};
 use crate::verbs::{SCHEMA, progress, say};
-use crate::{Usage, open, spec};
+use crate::work::{Threads, file_name};
+use crate::{open, spec};
 use anyhow::{Context, Result};
 use clap::Parser;
 use ludex_core::Rng;
-use ludex_play::arena::{Contest, ContestError, Cost, Manifest, Openings, PairResult, Tally, tally};
+use ludex_play::arena::{Contest, Manifest, PairResult, Tally, tally};
+use ludex_play::openings::Openings;
 use ludex_play::stats::*;
+use ludex_play::{Cost, Spec, Stop};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Intervals are at this level.
 const LEVEL: f64 = 0.95;
@@ -25,14 +28,10 @@ pub struct Match {
     /// The agents: specs (see `ludex agents`) or .toml files; with --model, only the second
     #[arg(required = true, num_args = 1..=2)]
     agents: Vec<String>,
-    /// The first agent: what a run learned (its directory), or a model file
-    #[arg(long, value_name = "RUN")]
-    model: Option<PathBuf>,
-    /// With --model: one of the run's levels, from 1
-    #[arg(long, requires = "model")]
-    level: Option<usize>,
     #[command(flatten)]
-    how: How,
+    learned: LearnedAgent,
+    #[command(flatten)]
+    held: ContestOptions,
     /// Stop as soon as a sequential test decides between these Elo differences (error rates 5 %)
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true)]
     sprt: Option<String>,
@@ -49,14 +48,15 @@ pub struct Tournament {
     #[arg(required = true, num_args = 2..)]
     agents: Vec<String>,
     #[command(flatten)]
-    how: How,
+    held: ContestOptions,
     /// Which agent stands at 0 Elo, by number
     #[arg(long, default_value_t = 1)]
     anchor: usize,
 }
 
-#[derive(Parser)]
-struct How {
+/// How a contest is held.
+#[derive(clap::Args)]
+struct ContestOptions {
     /// Games for each two agents; played in pairs with colours swapped, so an odd number is rounded up
     #[arg(long, default_value_t = 100)]
     games: usize,
@@ -69,9 +69,8 @@ struct How {
     /// Begin at the positions of this file instead, one a line
     #[arg(long, value_name = "FILE")]
     openings: Option<PathBuf>,
-    /// Threads; the results do not depend on it
-    #[arg(long)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    threads: Threads,
     /// Where the results are kept as they come, so that an interrupted contest goes on; by default below runs/arena
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -83,16 +82,10 @@ struct How {
     json: bool,
 }
 
-/// Refusals are the user's to mend, failures are not.
-fn sorted(e: ContestError) -> anyhow::Error {
-    match e {
-        ContestError::File(..) => e.into(),
-        _ => Usage(e.to_string()).into(),
-    }
-}
-
-impl How {
-    fn contest(&self, game: &str, agents: &[&str], sprt: Option<SprtPlan>) -> Result<(Contest, Vec<PairResult>)> {
+impl ContestOptions {
+    /// Plays a contest, or what is missing of it.
+    fn contest(&self, game: &str, agents: Vec<Spec>, sprt: Option<SprtPlan>) -> Result<(Contest, Vec<PairResult>)> {
+        let threads = self.threads.count()?;
         let table = open(game)?;
         let openings = match &self.openings {
             None => Openings::Random(self.opening_plies),
@@ -102,51 +95,51 @@ impl How {
                 Openings::Listed(lines.map(String::from).collect())
             }
         };
-        let agents = agents.iter().map(|a| spec(a)).collect::<Result<Vec<_>>>()?;
         if self.games == 0 {
-            return Err(Usage("--games must be at least 1".into()).into());
+            return Err(usage("--games must be at least 1"));
         }
         let pairs = self.games.div_ceil(2);
         let game = table.info().name.clone();
         let contest = Contest { game, agents, pairs, openings, seed: self.seed, sprt };
-        contest.check(&*table).map_err(sorted)?;
+        let failed = |e| contest_error(&*table, e);
+        contest.check(&*table).map_err(failed)?;
         let path = self.out.clone().unwrap_or_else(|| default_path(&contest));
         if self.fresh && path.exists() {
             std::fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
         }
-        let (mut manifest, done) = Manifest::open(&path, &contest).map_err(sorted)?;
+        let (mut manifest, done) = Manifest::open(&path, &contest).map_err(failed)?;
         if !done.is_empty() {
             eprintln!("{} of {} pairs are already in {}", done.len(), contest.len(), path.display());
         }
         let bar = progress(contest.len() as u64, "pairs");
         bar.set_position(done.len() as u64);
-        let stop = AtomicBool::new(false);
-        let mut failed = None;
-        let threads = self.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+        let stop = Stop::new();
+        let mut unwritten = None;
         let results = contest.run(&*table, done, threads, &stop, |result| {
             bar.inc(1);
             if let Err(e) = manifest.add(result) {
-                failed.get_or_insert(e);
-                stop.store(true, Ordering::Relaxed);
+                unwritten.get_or_insert(e);
+                stop.raise();
             }
         });
         bar.finish_and_clear();
-        if let Some(e) = failed {
-            return Err(sorted(e));
+        match unwritten {
+            Some(e) => Err(failed(e)),
+            None => Ok((contest, results.map_err(failed)?)),
         }
-        Ok((contest, results.map_err(sorted)?))
     }
+}
 
-    fn config(&self, c: &Contest) -> Value {
-        json!({"game": c.game, "agents": c.agents, "pairs": c.pairs, "seed": c.seed, "sprt": c.sprt, "openings": c.openings})
-    }
+/// What was held, as JSON.
+fn config_json(c: &Contest) -> Value {
+    json!({"game": c.game, "agents": c.agents, "pairs": c.pairs, "seed": c.seed, "sprt": c.sprt, "openings": c.openings})
 }
 
 /// A file whose name follows from the contest, so that the same command finds it again.
 fn default_path(c: &Contest) -> PathBuf {
     let text = serde_json::to_string(c).unwrap_or_default();
     let hash = text.bytes().fold(0u64, |h, b| Rng::derive(h, b as u64));
-    let family = c.game.split(':').next().unwrap_or("game");
+    let family = file_name(c.game.split(':').next().unwrap_or("game"));
     PathBuf::from("runs/arena").join(format!("{family}-{hash:016x}.jsonl"))
 }
 
@@ -164,7 +157,7 @@ fn cost_json(c: &Cost) -> Value {
     json!({"moves": c.moves, "nodes_per_move": c.nodes_per_move(), "cpu_ms_per_move": c.ms_per_move()})
 }
 
-/// What there is to say about two agents, for machines.
+/// All figures about two agents as JSON.
 fn tally_json(t: &Tally) -> Value {
     let (p, wdl) = (t.pairs.pentanomial(), t.pairs.wdl());
     let (score, elo) = (score_interval(&p, LEVEL), match_elo(&p, LEVEL));
@@ -190,8 +183,8 @@ fn faults(t: &Tally) -> String {
     }
 }
 
-/// A count of no losses is a bound, not a claim.
-fn never(w: &Wdl) -> String {
+/// What no loss, or no win, in so many games says: an upper bound of the rate.
+fn zero_count_bound(w: &Wdl) -> String {
     let bound = |k: u32| percent(upper_bound(k, w.games() as u32, LEVEL));
     match (w.losses, w.wins) {
         (0, _) => format!("no loss in {} games: the loss rate is below {} % (95 %, one-sided)\n", w.games(), bound(0)),
@@ -202,23 +195,22 @@ fn never(w: &Wdl) -> String {
 
 impl Match {
     pub fn run(&self) -> Result<()> {
-        let sprt = self.sprt.as_deref().map(plan).transpose()?;
-        let learned = self.model.as_ref().map(|m| learned(m, self.level)).transpose()?.map(|s| s.to_string());
-        let agents: Vec<&str> = learned.iter().chain(&self.agents).map(String::as_str).collect();
+        let sprt = self.sprt.as_deref().map(sprt_plan).transpose()?;
+        let typed = self.agents.iter().map(|a| spec(a));
+        let agents = self.learned.spec()?.into_iter().map(Ok).chain(typed).collect::<Result<Vec<_>>>()?;
         if agents.len() != 2 {
-            let line = "a match is between two agents: name both, or --model RUN and the second";
-            return Err(Usage(line.into()).into());
+            return Err(usage("a match is between two agents: name both, or --model RUN and the second"));
         }
-        let (contest, results) = self.how.contest(&self.game, &agents, sprt)?;
+        let (contest, results) = self.held.contest(&self.game, agents, sprt)?;
         let t = &tally(&contest, &results)[0];
         let test = sprt.map(|plan| {
             let mut sprt = Sprt::new(plan).expect("the plan has been checked");
             let verdict = results.iter().fold(Verdict::Continue, |_, r| sprt.update(r.pair()));
             (plan, sprt.llr(), verdict)
         });
-        if self.how.json {
+        if self.held.json {
             let sprt = test.map(|(plan, llr, verdict)| json!({"plan": plan, "llr": llr, "verdict": verdict}));
-            let object = json!({"schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "config": self.how.config(&contest),
+            let object = json!({"schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "config": config_json(&contest),
                 "seed": contest.seed, "result": tally_json(t), "sprt_result": sprt});
             return say(serde_json::to_string_pretty(&object)?);
         }
@@ -252,7 +244,7 @@ impl Match {
         }
         say(format!(
             "{}nodes a move: A {:.0}, B {:.0}   processor ms a move: A {:.3}, B {:.3}   plies a game: {:.1}\nfaults: {}",
-            never(&wdl),
+            zero_count_bound(&wdl),
             t.cost[0].nodes_per_move(),
             t.cost[1].nodes_per_move(),
             t.cost[0].ms_per_move(),
@@ -263,25 +255,25 @@ impl Match {
     }
 }
 
-fn plan(text: &str) -> Result<SprtPlan> {
-    let elos: Vec<f64> = text.split(',').filter_map(|x| x.trim().parse().ok()).collect();
-    match elos[..] {
-        [elo0, elo1] => {
-            let plan = SprtPlan::between(elo0, elo1);
-            plan.check().map_err(|e| Usage(e.to_string()))?;
-            Ok(plan)
-        }
-        _ => Err(Usage(format!("--sprt takes two Elo differences such as 0,50, not \"{text}\"")).into()),
-    }
+/// Reads the two Elo differences of a sequential test.
+fn sprt_plan(text: &str) -> Result<SprtPlan> {
+    let elos: Result<Vec<f64>, _> = text.split(',').map(|x| x.trim().parse()).collect();
+    let Ok([elo0, elo1]) = elos.as_deref() else {
+        return Err(usage(format!("--sprt takes two Elo differences such as 0,50, not \"{text}\"")));
+    };
+    let plan = SprtPlan::between(*elo0, *elo1);
+    plan.check().map_err(usage)?;
+    Ok(plan)
 }
 
 impl Tournament {
     pub fn run(&self) -> Result<()> {
         if self.anchor == 0 || self.anchor > self.agents.len() {
-            return Err(Usage(format!("--anchor is the number of an agent, 1 to {}", self.agents.len())).into());
+            return Err(usage(format!("--anchor is the number of an agent, 1 to {}", self.agents.len())));
         }
-        let agents: Vec<&str> = self.agents.iter().map(String::as_str).collect();
-        let (contest, results) = self.how.contest(&self.game, &agents, None)?;
+        let agents = self.agents.iter().map(|a| spec(a)).collect::<Result<Vec<_>>>()?;
+        let (contest, results) = self.held.contest(&self.game, agents, None)?;
+        let agents = &contest.agents;
         let tallies = tally(&contest, &results);
         let encounter = |t: &Tally| Encounter { a: t.a, b: t.b, record: Record::Pairs(t.pairs) };
         let pool = Pool {
@@ -290,11 +282,11 @@ impl Tournament {
             first_advantage: true,
             encounters: tallies.iter().map(encounter).collect(),
         };
-        let ratings = pool.rate(LEVEL).map_err(|e| Usage(e.to_string()))?;
-        let cycles = pool.cycles(LEVEL).map_err(|e| Usage(e.to_string()))?;
-        if self.how.json {
+        let ratings = pool.rate(LEVEL).map_err(usage)?;
+        let cycles = pool.cycles(LEVEL).map_err(usage)?;
+        if self.held.json {
             let object = json!({
-                "schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "config": self.how.config(&contest), "seed": contest.seed,
+                "schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "config": config_json(&contest), "seed": contest.seed,
                 "ratings": ratings, "anchor": self.anchor - 1, "cycles": cycles,
                 "results": tallies.iter().map(tally_json).collect::<Vec<_>>(),
             });

@@ -1,31 +1,36 @@
 //! `ludex engine`: the text protocol for other programs, with the framing of GTP.
 //!
 //! `= answer` or `? reason`, then an empty line. `#` starts a comment, a number before the command is echoed. A command
-//! that fails changes nothing.
+//! that fails changes nothing. `analyze infinite` runs until the next line arrives, or the input ends.
 
-use crate::{Usage, open, spec};
+use crate::agents::LearnedAgent;
+use crate::errors::agent_error;
+use crate::lines::{Inbox, LONGEST_LINE, Line};
+use crate::{open, spec};
 use anyhow::Result;
 use clap::Parser;
-use ludex_core::{Choice, Limit, Move};
-use ludex_play::{Agent, Position, Spec, Table};
-use serde_json::json;
-use std::io::{BufRead, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
+use ludex_core::{Control, Limit, LimitKind, Move};
+use ludex_play::views::ChoiceView;
+use ludex_play::{Session, Spec, Table};
+use std::io::{BufReader, Write};
+use std::sync::Arc;
 
 #[derive(Parser)]
 #[command(
     after_help = "Example:\n  printf 'moves 4 4\\nlegal\\ngenmove sims=2000\\nshow\\nquit\\n' | ludex engine connect4\n\n\
     Commands:\n  name version protocol_version list_commands known_command quit\n  newgame [GAME]  position TEXT  \
     moves M1 M2 ..  play M  undo  legal  mover  outcome  show\n  agent SPEC  genmove [LIMIT]  analyze [LIMIT]\n\n\
-    LIMIT: sims=N visits=N expansions=N nodes=N depth=N ms=N cpu_ms=N"
+    LIMIT: sims=N visits=N expansions=N nodes=N depth=N ms=N cpu_ms=N, as the agent knows them; \
+    analyze infinite runs until the next line arrives"
 )]
 pub struct Args {
     /// Which game to begin with
     game: String,
     /// Who chooses moves: a spec (see `ludex agents`) or a .toml file
-    #[arg(long, value_name = "SPEC", default_value = "uct(sims=1000)")]
+    #[arg(long, value_name = "SPEC", default_value = "uct(sims=1000)", conflicts_with = "model")]
     agent: String,
+    #[command(flatten)]
+    learned: LearnedAgent,
     /// Everything random comes from here
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -33,10 +38,11 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self) -> Result<()> {
-        let mut engine = Engine::new(open(&self.game)?, spec(&self.agent)?, self.seed).map_err(Usage)?;
-        let mut input = std::io::stdin().lock();
-        let mut output = std::io::stdout().lock();
-        engine.serve(&mut input, &mut output)
+        let table = open(&self.game)?;
+        let spec = self.learned.spec()?.map_or_else(|| spec(&self.agent), Ok)?;
+        let mut engine = Engine::new(table, spec, self.seed)?;
+        engine.inbox = Inbox::open(BufReader::new(std::io::stdin()))?;
+        engine.serve(&mut std::io::stdout().lock())
     }
 }
 
@@ -61,18 +67,10 @@ const COMMANDS: [&str; 18] = [
     "show",
 ];
 
-/// Longer lines are refused: no command needs them.
-const LONGEST_LINE: usize = 1 << 20;
-
 /// One conversation.
 struct Engine {
-    table: Box<dyn Table>,
-    position: Box<dyn Position>,
-    agent: Box<dyn Agent>,
-    spec: Spec,
-    seed: u64,
-    /// The agent has been told all that happened.
-    followed: bool,
+    session: Session,
+    inbox: Arc<Inbox>,
     done: bool,
 }
 
@@ -80,28 +78,32 @@ struct Engine {
 type Answer = Result<String, String>;
 
 impl Engine {
-    fn new(table: Box<dyn Table>, spec: Spec, seed: u64) -> Result<Self, String> {
-        let position = table.start();
-        let agent = table.agent(&spec, seed).map_err(|e| e.to_string())?;
-        Ok(Engine { table, position, agent, spec, seed, followed: false, done: false })
+    /// An engine whose input has ended.
+    fn new(table: Arc<dyn Table>, spec: Spec, seed: u64) -> Result<Self> {
+        let session = Session::new(table.clone(), spec.clone(), seed);
+        let session = session.map_err(|e| agent_error(&*table, &spec, &e))?;
+        Ok(Engine { session, inbox: Inbox::ended(), done: false })
     }
 
-    fn serve(&mut self, input: &mut impl BufRead, output: &mut impl Write) -> Result<()> {
-        let mut line = Vec::new();
-        while !self.done && input.read_until(b'\n', &mut line)? > 0 {
-            let text = String::from_utf8_lossy(&line[..line.len().min(LONGEST_LINE)]).into_owned();
-            if let Some(answer) = self.reply(&text) {
+    fn serve(&mut self, output: &mut impl Write) -> Result<()> {
+        while !self.done
+            && let Some(line) = self.inbox.next()?
+        {
+            let answer = match line {
+                Line::Text(text) => self.reply(&text),
+                Line::TooLong => Some(format!("? the line is longer than {LONGEST_LINE} bytes\n\n")),
+            };
+            if let Some(answer) = answer {
                 output.write_all(answer.as_bytes())?;
                 output.flush()?;
             }
-            line.clear();
         }
         Ok(())
     }
 
     /// What a line is answered with; nothing if it holds no command.
     fn reply(&mut self, line: &str) -> Option<String> {
-        let line: String = line.split('#').next()?.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let line: String = without_comment(line).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let line = line.trim();
         let (first, rest) = word(line);
         let (id, command, rest) = match !first.is_empty() && first.chars().all(|c| c.is_ascii_digit()) {
@@ -135,138 +137,96 @@ impl Engine {
                 Ok(String::new())
             }
             "newgame" => self.newgame(rest).map(quiet),
-            "position" => {
-                self.position = self.table.position(rest).map_err(|e| e.to_string())?;
-                self.followed = false;
-                Ok(String::new())
-            }
-            "moves" => self.moves(rest).map(quiet),
+            "position" if rest.is_empty() => Err("position needs a text: position TEXT".into()),
+            "position" => self.session.set_position(rest).map(quiet).map_err(text),
+            "moves" => self.session.play_names(words(rest)).map(quiet).map_err(text),
             "play" if words(rest).len() != 1 => Err("play takes one move".into()),
-            "play" => self.moves(rest).map(quiet),
-            "undo" => {
-                self.followed = false;
-                if self.position.undo() { Ok(String::new()) } else { Err("no move to take back".into()) }
-            }
-            "legal" => Ok(self.names(&self.position.legal())),
-            "mover" => Ok(self.position.mover().0.to_string()),
-            "outcome" => Ok(self.position.outcome().map_or("none".into(), |p| p.to_string())),
-            "show" => Ok(format!("\n{}", self.position.show())),
-            "agent" => self.change_agent(rest).map(quiet),
+            "play" => self.session.play_names([rest]).map(quiet).map_err(text),
+            "undo" => self.session.undo().then(String::new).ok_or("no move to take back".into()),
+            "legal" => Ok(self.names(&self.session.position().legal())),
+            "mover" => Ok(self.session.position().mover().0.to_string()),
+            "outcome" => Ok(self.session.position().outcome().map_or("none".into(), |p| p.to_string())),
+            "show" => Ok(format!("\n{}", self.session.position().show())),
+            "agent" => self.session.set_agent(spec(rest).map_err(text)?).map(quiet).map_err(text),
             "genmove" => {
-                let m = self.choose(rest)?.mv;
-                self.position.play(m).map_err(|e| format!("the agent failed: {e}"))?;
-                self.agent.observe(m);
-                Ok(self.table.move_name(m))
+                let m = self.session.choose(&limit(rest)?.into()).map_err(text)?.mv;
+                self.session.play(m).map_err(|e| format!("the agent failed: {e}"))?;
+                Ok(self.session.table().move_name(m))
             }
-            "analyze" => self.choose(rest).map(|c| self.describe(&c)),
+            "analyze" => self.analyze(rest),
             _ => Err(format!("unknown command \"{}\"; list_commands lists them", short(command))),
         }
     }
 
     fn newgame(&mut self, name: &str) -> Result<(), String> {
-        if !name.is_empty() {
-            let table = ludex_play::open(name).map_err(|e| e.to_string())?;
-            let agent = table.agent(&self.spec, self.seed);
-            self.agent = agent.map_err(|e| format!("the agent {} does not play this game: {e}", self.spec))?;
-            self.table = table;
-        }
-        self.position = self.table.start();
-        self.followed = false;
-        Ok(())
+        let table = if name.is_empty() { None } else { Some(open(name).map_err(text)?) };
+        let spec = self.session.spec().clone();
+        self.session.new_game(table).map_err(|e| format!("the agent {spec} does not play this game: {e}"))
     }
 
-    /// All of the moves, or none.
-    fn moves(&mut self, rest: &str) -> Result<(), String> {
-        let mut position = self.position.clone();
-        let mut played = Vec::new();
-        for text in words(rest) {
-            let Some(m) = self.table.parse_move(text) else {
-                return Err(format!("\"{}\" is not a move of this game", short(text)));
-            };
-            position.play(m).map_err(|e| e.to_string())?;
-            played.push(m);
-        }
-        self.position = position;
-        if self.followed {
-            played.into_iter().for_each(|m| self.agent.observe(m));
-        }
-        Ok(())
-    }
-
-    fn change_agent(&mut self, text: &str) -> Result<(), String> {
-        let spec = spec(text).map_err(|e| e.to_string())?;
-        self.agent = self.table.agent(&spec, self.seed).map_err(|e| e.to_string())?;
-        self.spec = spec;
-        self.followed = false;
-        Ok(())
-    }
-
-    fn choose(&mut self, rest: &str) -> Result<Choice, String> {
-        let limit = limit(rest)?;
-        if self.position.outcome().is_some() {
-            return Err("the game is over".into());
-        }
-        if !std::mem::replace(&mut self.followed, true) {
-            self.agent.start(&*self.position);
-        }
-        let chosen = catch_unwind(AssertUnwindSafe(|| self.agent.choose(&limit)));
-        chosen.map_err(|_| {
-            self.followed = false;
-            "the agent failed; this is a bug in Ludex".to_string()
-        })
-    }
-
-    fn describe(&self, c: &Choice) -> String {
-        let names = |moves: &[Move]| -> Vec<String> { moves.iter().map(|&m| self.table.move_name(m)).collect() };
-        let policy: Vec<_> = c
-            .root
-            .iter()
-            .map(|r| {
-                json!({
-                    "move": self.table.move_name(r.mv), "visits": r.visits,
-                    "value": r.value.map(|v| v.as_slice().to_vec()), "prior": r.prior, "proven": r.proven,
-                })
-            })
-            .collect();
-        json!({
-            "move": self.table.move_name(c.mv), "value": c.value.as_slice(), "policy": policy, "line": names(&c.line),
-            "nodes": c.nodes, "simulations": c.simulations, "depth": c.depth,
-        })
-        .to_string()
+    /// What the agent thinks of the position, as JSON.
+    fn analyze(&mut self, rest: &str) -> Answer {
+        let control = match rest {
+            "infinite" => Control { stop: Some(self.inbox.stop_at_next()), ..Limit::INFINITE.into() },
+            _ => limit(rest)?.into(),
+        };
+        let choice = self.session.choose(&control).map_err(text)?;
+        serde_json::to_string(&ChoiceView::new(self.session.table(), &choice)).map_err(text)
     }
 
     fn names(&self, moves: &[Move]) -> String {
-        moves.iter().map(|&m| self.table.move_name(m)).collect::<Vec<_>>().join(" ")
+        moves.iter().map(|&m| self.session.table().move_name(m)).collect::<Vec<_>>().join(" ")
     }
 }
 
 /// Reads `sims=5000 ms=100`.
-pub fn limit(text: &str) -> Result<Limit, String> {
+fn limit(text: &str) -> Result<Limit, String> {
     let mut limit = Limit::default();
     for item in text.split_whitespace() {
-        let (key, value) =
-            item.split_once('=').ok_or_else(|| format!("a limit reads sims=5000, not \"{}\"", short(item)))?;
-        let n: u64 =
-            value.parse().map_err(|_| format!("{}= needs a whole number, not \"{}\"", short(key), short(value)))?;
-        let n = n.min(u64::MAX / 4);
-        match key {
-            "sims" => limit.simulations = Some(n),
-            "visits" => limit.visits = Some(n),
-            "expansions" => limit.expansions = Some(n),
-            "nodes" => limit.nodes = Some(n),
-            "depth" => limit.depth = Some(n.min(1_000) as u32),
-            "ms" => limit.time = Some(Duration::from_millis(n)),
-            "cpu_ms" => limit.cpu = Some(Duration::from_millis(n)),
-            _ => {
-                return Err(format!("no limit is called {}: sims visits expansions nodes depth ms cpu_ms", short(key)));
-            }
-        }
+        let Some((key, value)) = item.split_once('=') else {
+            return Err(match item {
+                "infinite" => "infinite stands alone, and only after analyze".into(),
+                _ => format!("a limit reads sims=5000, not \"{}\"", short(item)),
+            });
+        };
+        let Some(kind) = LimitKind::named(key) else {
+            let names = LimitKind::ALL.map(LimitKind::name).join(" ");
+            return Err(format!("no limit is called {}: {names}", short(key)));
+        };
+        let n = value.parse().ok().filter(|n| (0..=kind.most()).contains(n));
+        let Some(n) = n else {
+            let most = kind.most();
+            return Err(format!("{key}= needs a whole number from 0 to {most}, not \"{}\"", short(value)));
+        };
+        limit.set(kind, n);
     }
     Ok(limit)
 }
 
+/// The line that an error is.
+fn text(e: impl std::fmt::Display) -> String {
+    e.to_string()
+}
+
 fn short(text: &str) -> String {
     text.chars().take(40).collect()
+}
+
+/// A line up to its comment. A `#` between quotes begins none: a spec may hold one.
+fn without_comment(line: &str) -> &str {
+    let (mut quoted, mut escaped) = (None, false);
+    for (i, c) in line.char_indices() {
+        match c {
+            _ if std::mem::take(&mut escaped) => {}
+            '\\' if quoted.is_some() => escaped = true,
+            '"' => quoted = if quoted.is_some() { None } else { Some(i) },
+            '#' if quoted.is_none() => return &line[..i],
+            _ => {}
+        }
+    }
+    // A quote that is not closed is an ordinary character.
+    let open = quoted.unwrap_or(line.len());
+    line[open..].find('#').map_or(line, |i| &line[..open + i])
 }
 
 /// The first word and what follows it.
@@ -296,7 +256,7 @@ mod tests {
     use ludex_core::Rng;
 
     fn engine(game: &str) -> Engine {
-        Engine::new(ludex_play::open(game).unwrap(), "uct(sims=30)".parse().unwrap(), 1).unwrap()
+        Engine::new(open(game).unwrap(), "uct(sims=30)".parse().unwrap(), 1).unwrap()
     }
 
     fn ask(e: &mut Engine, line: &str) -> String {
@@ -338,6 +298,13 @@ mod tests {
             "genmove sims",
             "genmove simz=3",
             "genmove ms=-1",
+            "genmove ms=99999999999",
+            "genmove sims=99999999999999999999",
+            "genmove depth=3",
+            "genmove infinite",
+            "analyze nodes=10",
+            "analyze infinite sims=10",
+            "position",
             "frobnicate",
         ];
         for line in bad {
@@ -356,6 +323,45 @@ mod tests {
                 && ask(&mut e, "genmove").starts_with("? ")
                 && ask(&mut e, "play 5").starts_with("? ")
         );
+    }
+
+    #[test]
+    fn a_limit_that_the_agent_does_not_know_is_refused() {
+        let mut e = engine("connect4");
+        let has = "sims, visits, expansions, ms, cpu_ms";
+        assert_eq!(ask(&mut e, "genmove nodes=100"), format!("? uct has no limit nodes: it has {has}\n\n"));
+        assert_eq!(ask(&mut e, "agent minimax(depth=2)"), "=\n\n");
+        let has = "nodes, depth, ms, cpu_ms";
+        assert_eq!(ask(&mut e, "genmove sims=100"), format!("? minimax has no limit sims: it has {has}\n\n"));
+        assert!(ask(&mut e, "genmove nodes=100").starts_with("= "));
+        for kind in LimitKind::ALL {
+            let answer = ask(&mut e, &format!("genmove {kind}={}", kind.most() + 1));
+            assert_eq!(answer.lines().count(), 2, "{answer}");
+            assert!(answer.contains(&format!("from 0 to {}", kind.most())), "{answer}");
+        }
+    }
+
+    #[test]
+    fn an_infinite_analysis_ends_with_the_input() {
+        let mut e = engine("connect4");
+        for agent in ["uct", "minimax", "random"] {
+            ask(&mut e, &format!("agent {agent}"));
+            assert!(ask(&mut e, "analyze infinite").contains("\"policy\""), "{agent}");
+        }
+    }
+
+    #[test]
+    fn comments_do_not_begin_between_quotes() {
+        for (line, kept) in [
+            ("a # b", "a "),
+            ("#", ""),
+            ("a \"b#c\" d # e", "a \"b#c\" d "),
+            ("a \"b # c", "a \"b "),
+            ("a \"b\\\"#c\" # d", "a \"b\\\"#c\" "),
+            ("a", "a"),
+        ] {
+            assert_eq!(without_comment(line), kept);
+        }
     }
 
     #[test]
@@ -392,6 +398,10 @@ mod tests {
             ")",
             "=",
             "uct",
+            "analyze",
+            "infinite",
+            "nodes=9",
+            "\"",
             "sims=3",
             "XO-",
             "/",

@@ -1,10 +1,10 @@
-//! `ludex gdl`: what the library says about a rulesheet.
+//! `ludex gdl`: checks, describes and draws rulesheets.
 
-use crate::Usage;
+use crate::errors::usage;
 use crate::verbs::say;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
-use ludex_gdl::{CheckOptions, FactsOptions, GdlGame, Options, Reading, Severity, check, dot, facts, show};
+use ludex_gdl::{CheckOptions, FactsOptions, GdlGame, GdlOptions, Reading, Severity, check, dot, facts, summary};
 
 #[derive(Parser)]
 #[command(
@@ -13,11 +13,11 @@ use ludex_gdl::{CheckOptions, FactsOptions, GdlGame, Options, Reading, Severity,
 )]
 pub struct Gdl {
     #[command(subcommand)]
-    what: What,
+    verb: GdlVerb,
 }
 
 #[derive(Subcommand)]
-enum What {
+enum GdlVerb {
     /// Explain what is wrong with a rulesheet, with places and advice
     Check(Sheet),
     /// Print what any two engines must agree on: roles, legal moves, perft in joint moves, playouts
@@ -61,29 +61,29 @@ struct Sheet {
 
 impl Sheet {
     fn text(&self) -> Result<String> {
-        let bytes = std::fs::read(&self.file).map_err(|e| Usage(format!("cannot read {}: {e}", self.file)))?;
+        let bytes = std::fs::read(&self.file).map_err(|e| usage(format!("cannot read {}: {e}", self.file)))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    fn options(&self) -> Options {
+    fn options(&self) -> GdlOptions {
         let reading = match (self.strict, self.lenient) {
             (true, _) => Reading::Strict,
             (_, true) => Reading::Lenient,
             _ => Reading::Plain,
         };
-        Options { reading, ..Options::default() }
+        GdlOptions { reading, ..GdlOptions::default() }
     }
 
     fn open(&self) -> Result<GdlGame> {
         let game = GdlGame::new(&self.file, &self.text()?, &self.options());
-        Ok(game.map_err(|e| Usage(format!("{}: {e}", self.file)))?)
+        game.map_err(|e| usage(format!("{}: {e}", self.file)))
     }
 }
 
 impl Gdl {
     pub fn run(&self) -> Result<()> {
-        match &self.what {
-            What::Check(sheet) => {
+        match &self.verb {
+            GdlVerb::Check(sheet) => {
                 let findings =
                     check(&sheet.text()?, &CheckOptions { open: sheet.options(), ..CheckOptions::default() });
                 for f in &findings {
@@ -92,17 +92,17 @@ impl Gdl {
                 match findings.iter().filter(|f| f.severity == Severity::Error).count() {
                     0 if findings.is_empty() => say(format!("{}: no finding", sheet.file)),
                     0 => Ok(()),
-                    n => Err(Usage(format!("{}: {n} error{}", sheet.file, if n == 1 { "" } else { "s" })).into()),
+                    n => Err(usage(format!("{}: {n} error{}", sheet.file, if n == 1 { "" } else { "s" }))),
                 }
             }
-            What::Facts { sheet, depth, playouts, seed, .. } => {
+            GdlVerb::Facts { sheet, depth, playouts, seed, .. } => {
                 let wanted = FactsOptions { depth: *depth, playouts: *playouts, seed: *seed };
                 say(serde_json::to_string_pretty(&facts(&sheet.open()?, &wanted))?)
             }
-            What::Show { sheet, dot: false } => say(show(&sheet.open()?)),
-            What::Show { sheet, dot: true } => match dot(&sheet.open()?) {
+            GdlVerb::Show { sheet, dot: false } => say(summary(&sheet.open()?)),
+            GdlVerb::Show { sheet, dot: true } => match dot(&sheet.open()?) {
                 Some(graph) => say(graph),
-                None => Err(Usage("the rules are interpreted: there is no net to draw".into()).into()),
+                None => Err(usage("the rules are interpreted: there is no net to draw")),
             },
         }
     }

@@ -1,17 +1,29 @@
 //! `ludex`: one binary, a verb for each thing that people do with games.
 
+mod agents;
 mod bench;
 mod contest;
 mod engine;
+mod errors;
 mod gdl;
 mod ggp;
 mod learn;
+mod lines;
 mod play;
+mod reproduce;
+mod runs;
+mod shell;
+mod tune;
 mod verbs;
+mod work;
+
+pub use agents::spec;
+pub use errors::Usage;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Ludex turns the rules of a game into players.
 ///
@@ -41,11 +53,11 @@ enum Verb {
     /// Learn to play: rules in, graded agents and a strength report out
     Learn(learn::Learn),
     /// List, show and verify what was learned
-    Runs(learn::Runs),
+    Runs(runs::Runs),
     /// Tune numeric options of an agent by the cross-entropy method
-    Tune(learn::Tune),
+    Tune(tune::Tune),
     /// Carry out a paper's experiments and print its tables beside ours
-    Reproduce(learn::Reproduce),
+    Reproduce(reproduce::Reproduce),
     /// Let two agents play a match, and say how sure the result is
     Match(contest::Match),
     /// Let several agents play each other, and rate them
@@ -60,31 +72,9 @@ enum Verb {
     GgpServer(ggp::host::Args),
 }
 
-/// Something that the user typed is wrong: one line, exit code 2.
-#[derive(Debug)]
-pub struct Usage(pub String);
-
-impl std::fmt::Display for Usage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
-
-/// Opens a game for a verb.
-pub fn open(name: &str) -> Result<Box<dyn ludex_play::Table>> {
-    ludex_play::open(name).map_err(|e| Usage(e.to_string()).into())
-}
-
-/// Reads an agent: a spec, or a file that holds one as TOML.
-pub fn spec(text: &str) -> Result<ludex_play::Spec> {
-    let bad = |e: ludex_play::SpecError| Usage(format!("agent \"{text}\": {e}"));
-    if text.ends_with(".toml") {
-        let toml = std::fs::read_to_string(text).map_err(|e| Usage(format!("cannot read {text}: {e}")))?;
-        return Ok(ludex_play::Spec::from_toml(&toml).map_err(bad)?);
-    }
-    Ok(text.parse().map_err(bad)?)
+/// Opens a game to play and to learn.
+pub fn open(name: &str) -> Result<Arc<dyn ludex_play::Table>> {
+    ludex_train::open(name).map_err(|e| errors::open_error(&e))
 }
 
 fn run() -> Result<()> {

@@ -1,10 +1,12 @@
-//! The small verbs: games, show, perft.
+//! The small verbs: games, show, perft, agents; and what all verbs print with.
 
-use crate::{Usage, open};
+use crate::errors::usage;
+use crate::open;
 use anyhow::Result;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use ludex_play::{GAMES, Kind, Opt, PARTS, Position, Table};
+use ludex_play::views::PositionView;
+use ludex_play::{GAMES, OptionInfo, OptionType, PartKind, Position, Table};
 use serde_json::json;
 use std::io::Write;
 
@@ -23,7 +25,7 @@ pub fn say(text: impl AsRef<str>) -> Result<()> {
 pub fn position(table: &dyn Table, text: Option<&str>) -> Result<Box<dyn Position>> {
     match text {
         None => Ok(table.start()),
-        Some(text) => table.position(text).map_err(|e| Usage(format!("bad position: {e}")).into()),
+        Some(text) => table.position(text).map_err(|e| usage(format!("bad position: {e}"))),
     }
 }
 
@@ -68,7 +70,7 @@ pub struct Show {
     /// Which game
     game: String,
     /// The position, as text; the initial one if not given
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     position: Option<String>,
 }
 
@@ -76,21 +78,16 @@ impl Show {
     pub fn run(&self) -> Result<()> {
         let table = open(&self.game)?;
         let p = position(&*table, self.position.as_deref())?;
-        let info = table.info();
-        let moves: Vec<String> = p.legal().iter().map(|&m| table.move_name(m)).collect();
-        let facts: Vec<String> = p.facts().iter().map(|&f| table.fact_name(f)).collect();
-        say(format!("{} ({})\n\n{}\n", info.title, info.name, p.show()))?;
-        say(format!("position  {}", p.text()))?;
-        match p.outcome() {
-            Some(payoffs) => say(format!("outcome   {payoffs}"))?,
-            None => say(format!(
-                "mover     {} ({})\nlegal     {}",
-                p.mover().0,
-                info.roles[p.mover().index()],
-                moves.join(" ")
-            ))?,
+        let (info, view) = (table.info(), PositionView::new(&*table, &*p));
+        say(format!("{} ({})\n\n{}\n", info.title, info.name, view.board))?;
+        say(format!("position  {}", view.text))?;
+        if let Some(payoffs) = view.outcome {
+            say(format!("outcome   {payoffs}"))?;
         }
-        say(format!("facts     {}", facts.join(" ")))
+        if let Some((mover, role)) = view.mover.zip(view.role) {
+            say(format!("mover     {mover} ({role})\nlegal     {}", view.legal.join(" ")))?;
+        }
+        say(format!("facts     {}", view.facts.join(" ")))
     }
 }
 
@@ -102,7 +99,7 @@ pub struct Perft {
     /// How many single moves
     depth: u32,
     /// The position, as text; the initial one if not given
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     position: Option<String>,
     /// Also print the count below each first move
     #[arg(long)]
@@ -114,7 +111,7 @@ impl Perft {
         let table = open(&self.game)?;
         let p = position(&*table, self.position.as_deref())?;
         if self.depth > 1000 {
-            return Err(Usage(format!("depth {} is beyond 1000 plies", self.depth)).into());
+            return Err(usage(format!("depth {} is beyond 1000 plies", self.depth)));
         }
         if self.depth == 0 {
             return say("1");
@@ -124,7 +121,7 @@ impl Perft {
         let mut total = 0u64;
         for m in moves {
             let mut child = p.clone();
-            child.play(m).map_err(|e| Usage(e.to_string()))?;
+            child.play(m).map_err(usage)?;
             let n = child.perft(self.depth - 1);
             total += n;
             bar.inc(1);
@@ -158,30 +155,45 @@ impl Agents {
             "An agent is a name with options in parentheses: uct(sims=5000, c=0.78, form=kocsis, playout=mast(eps=0.2)).",
         )?;
         say("A .toml file with the same keys and name = \"uct\" can stand wherever an agent is asked for.")?;
-        let table = self.game.as_deref().map(open).transpose()?;
-        let rivals = table.as_ref().map(|t| t.rivals()).unwrap_or_default();
-        let kinds = [(Kind::Agent, "Agents"), (Kind::Playout, "playout="), (Kind::Evaluator, "eval=")];
-        for (kind, heading) in kinds {
-            say(format!("\n{heading}"))?;
-            for part in PARTS.iter().filter(|p| p.kind == kind) {
-                describe(part.name, part.about, part.options.iter().flat_map(|o| o.iter()))?;
-            }
-            for (_, name, about, options) in rivals.iter().filter(|r| r.0 == kind) {
-                describe(name, about, options.iter())?;
+        // Without a game: what all of them have.
+        let table = open(self.game.as_deref().unwrap_or(GAMES[0].name))?;
+        let parts = table.parts();
+        for kind in PartKind::ALL {
+            say(format!("\n{}", heading(kind)))?;
+            for part in parts.iter().filter(|p| p.kind == kind && (self.game.is_some() || !p.own)) {
+                say(format!("  {:<12} {}", part.name, part.about))?;
+                part.options.iter().try_for_each(|o| say(describe(o)))?;
             }
         }
-        match &table {
+        match &self.game {
             None => say("\nSome games have yardsticks of their own: ludex agents GAME"),
             Some(_) => Ok(()),
         }
     }
 }
 
-fn describe<'a>(name: &str, about: &str, options: impl Iterator<Item = &'a Opt>) -> Result<()> {
-    say(format!("  {name:<12} {about}"))?;
-    for o in options {
-        let default = if o.default.is_empty() { String::new() } else { format!(" [{}]", o.default) };
-        say(format!("    {:<12} {}{default}", o.name, o.about))?;
+/// What stands above the parts of a kind: how an option names them.
+fn heading(kind: PartKind) -> &'static str {
+    match kind {
+        PartKind::Search => "Agents",
+        PartKind::Select => "select=",
+        PartKind::Prior => "prior=",
+        PartKind::Expand => "expand=",
+        PartKind::Playout => "playout=",
+        PartKind::Backup => "backup=",
+        PartKind::Evaluator => "eval=",
     }
-    Ok(())
+}
+
+/// A line about an option: its name, what may be typed, what it does, and what it is if nothing is typed.
+fn describe(o: &OptionInfo) -> String {
+    let values = match o.ty {
+        OptionType::Whole(low, high) => format!("{low}..{high}"),
+        OptionType::Real(low, high) => format!("{low:?}..{high:?}"),
+        OptionType::Word(words) => words.join("|"),
+        OptionType::Part(kind) => format!("see {}", heading(kind)),
+        OptionType::Model => "PATH".into(),
+    };
+    let default = if o.default.is_empty() { String::new() } else { format!(" [{}]", o.default) };
+    format!("    {:<12} {values:<20} {}{default}", o.name, o.about)
 }

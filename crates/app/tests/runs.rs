@@ -1,16 +1,12 @@
 //! Runs that are killed, damaged or out of room: what was learned in the end is the same, bit for bit.
 
+mod common;
+
+use common::{folder, ludex, printed, refusal, run};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
-
-fn folder(test: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
 
 /// A run that takes about a second: long enough to be killed in every stage.
 const SHORT: &[&str] = &[
@@ -207,54 +203,169 @@ fn a_full_disk_stops_the_run_with_one_line_and_it_goes_on_later() {
 #[test]
 fn what_the_user_typed_wrong_is_one_line_and_exit_code_2() {
     let folder = folder("typed");
-    let ludex =
-        |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_ludex")).args(args).current_dir(&folder).output().unwrap();
-    let bad = [
-        vec!["learn"],
-        vec!["learn", "conect4"],
-        vec!["learn", "connect4", "--system", "uct-cnn"],
-        vec!["learn", "connect4", "--preset", "tack"],
-        vec!["learn", "connect4", "--set", "train.unitz=3"],
-        vec!["learn", "--run", "nowhere", "--resume"],
-        vec!["learn", "breakthrough", "--preset", "tick", "--set", "train.view=sideways"],
-        vec!["runs", "show", "nowhere"],
-        vec!["runs", "verify", "nowhere"],
-        vec!["tune", "connect4", "--option", "c"],
-        vec!["tune", "connect4", "--option", "c=2..1"],
-        vec!["tune", "connect4", "--option", "nonsense=0..1"],
-        vec!["reproduce", "nothing"],
-        vec!["reproduce", "uct-ccnn", "--preset", "soon"],
-        vec!["play", "connect4", "--model", "nowhere"],
-        vec!["match", "connect4", "neural", "random"],
-        vec!["match", "connect4", "minimax(model=nowhere)", "random"],
-        vec!["match", "connect4", "random"],
+    let refused = |args: &[&str]| refusal(&ludex(args, "", &folder));
+    let bad: [&[&str]; 39] = [
+        &["learn"],
+        &["learn", "conect4"],
+        &["learn", "connect4", "--system", "uct-cnn"],
+        &["learn", "connect4", "--preset", "tack"],
+        &["learn", "connect4", "--set", "train.unitz=3"],
+        &["learn", "--run", "nowhere", "--resume"],
+        &["learn", "breakthrough", "--preset", "tick", "--set", "train.view=sideways"],
+        &["learn", "connect4", "--set", "play.mcts=neural(rule=sideways)"],
+        &["learn", "connect4", "--set", "play.mcts=nobody"],
+        &["learn", "connect4", "--system", "cut", "--set", "play.agent=uct(playout=cut(ask=never))"],
+        &["learn", "connect4", "--system", "nhb", "--set", "generate.opening_plies=4294967295"],
+        &["learn", "connect4", "--system", "uct-nn", "--set", "generate.opening_plies=4294967295"],
+        &["learn", "connect4", "--set", "tune.opening_plies=4294967295"],
+        &["learn", "connect4", "--set", "generate.matches=99999999999"],
+        &["learn", "connect4", "--system", "cut", "--set", "generate.matches=18446744073709551615"],
+        &["learn", "connect4", "--set", "generate.matches=-1"],
+        &["learn", "connect4", "--seed", "18446744073709551615"],
+        &["learn", "connect4", "--threads", "0"],
+        &["learn", "connect4", "--threads", "1025"],
+        &["runs", "show", "nowhere"],
+        &["runs", "verify", "nowhere"],
+        &["tune", "connect4", "--option", "c"],
+        &["tune", "connect4", "--option", "c=2..1"],
+        &["tune", "connect4", "--option", "nonsense=0..1"],
+        &["tune", "connect4", "--option", "c=-5..1"],
+        &["tune", "connect4", "--option", "form=0..1"],
+        &["tune", "connect4", "--option", "c=0..1", "--population", "99999999999"],
+        &["tune", "connect4", "--option", "c=0..1", "--opening-plies", "4294967295"],
+        &["tune", "connect4", "--option", "c=0..1", "--against", "neural(model=nowhere)"],
+        &["reproduce", "nothing"],
+        &["reproduce", "uct-ccnn", "--preset", "soon"],
+        &["reproduce", "uct-ccnn", "--seeds", "0"],
+        &["reproduce", "uct-ccnn", "--seed", "18446744073709551615"],
+        &["reproduce", "uct-ccnn", "--preset", "tick", "--set", "reproduce.budgets=[]"],
+        &["reproduce", "nhb", "--game", "tictactoe", "--preset", "tick", "--set", "reproduce.budgets=[]"],
+        &["play", "connect4", "--model", "nowhere"],
+        &["match", "connect4", "neural", "random"],
+        &["match", "connect4", "minimax(model=nowhere)", "random"],
+        &["match", "connect4", "random"],
     ];
     for args in bad {
-        let out = ludex(&args);
-        let said = String::from_utf8_lossy(&out.stderr).to_string();
-        assert_eq!(out.status.code(), Some(2), "{args:?}: {said}");
-        assert_eq!(said.trim().lines().count(), 1, "{args:?}: {said}");
+        refused(args);
     }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left behind");
     // A run that exists is not overwritten, and a model of another game is refused.
     let tick = ["learn", "connect4", "--preset", "tick"];
-    assert!(ludex(&tick).status.success());
-    let again = ludex(&tick);
-    assert_eq!(again.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&again.stderr).contains("--resume"));
-    let out = ludex(&["match", "othello", "--model", "runs/connect4-uct-ccnn-tick-1", "random"]);
-    assert_eq!(out.status.code(), Some(2));
-    let other = ludex(&["learn", "connect4", "--preset", "tick", "--set", "train.units=3", "--resume"]);
-    assert_eq!(other.status.code(), Some(2), "{}", String::from_utf8_lossy(&other.stderr));
+    printed(&ludex(&tick, "", &folder));
+    assert!(refused(&tick).contains("add --resume to go on with it, or choose another --run"));
+    refused(&["match", "othello", "--model", "runs/connect4-uct-ccnn-tick-1", "random"]);
+    refused(&["play", "connect4", "--model", "runs/connect4-uct-ccnn-tick-1", "--level", "9"]);
+    let other = refused(&[&tick[..], &["--set", "train.units=3", "--resume"]].concat());
+    assert!(other.contains("choose another --run, or give only --run and --resume"), "{other}");
+}
+
+#[test]
+fn a_run_may_have_any_path() {
+    let folder = folder("paths");
+    let ludex = |args: &[&str], input: &str| printed(&ludex(args, input, &folder));
+    let path = "a b, (c)/run \u{e9}";
+    let said = ludex(&["learn", "tictactoe", "--preset", "tick", "--run", path], "");
+    let quoted = format!("model=\"{path}\"");
+    assert!(said.contains(&quoted), "{said}");
+    let spec = format!("minimax(depth=2, {quoted})");
+    let neural = format!("neural(sims=5, {quoted})");
+
+    let end = |said: String| assert!(said.trim_end().ends_with("Good-bye."), "{said}");
+    end(ludex(&["play", "tictactoe", "--first", "--model", path, "--level", "1"], "a1\n"));
+    end(ludex(&["play", "tictactoe", "--second", "--agent", &spec], "hint\n"));
+    assert!(ludex(&["match", "tictactoe", "--model", path, "random", "--games", "2"], "").contains(&quoted));
+    ludex(&["match", "tictactoe", &spec, &neural, "--games", "2"], "");
+    assert!(ludex(&["tournament", "tictactoe", "random", &spec, &neural, "--games", "2"], "").contains(&quoted));
+    let said = ludex(&["engine", "tictactoe", "--model", path], &format!("genmove\nagent {spec} # quoted\ngenmove\n"));
+    assert!(!said.contains('?') && said.matches('=').count() == 3, "{said}");
+    assert!(ludex(&["runs", "show", path], "").contains(&quoted));
+    ludex(&["runs", "verify", path], "");
+    let runs: serde_json::Value = serde_json::from_str(&ludex(&["runs", "--json", "--dir", "a b, (c)"], "")).unwrap();
+    assert_eq!((&runs["runs"][0]["run"], &runs["runs"][0]["finished"]), (&path.into(), &true.into()));
+    // A run that was moved plays where it is now.
+    fs::rename(folder.join(path), folder.join("moved")).unwrap();
+    assert!(ludex(&["match", "tictactoe", "--model", "moved", "random", "--games", "2"], "").contains("model=moved"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_shell_can_run_what_is_printed_to_be_typed() {
+    let folder = folder("typed-next");
+    let path = "it's a b, (c) $HOME";
+    let said = printed(&ludex(&["learn", "tictactoe", "--preset", "tick", "--run", path], "", &folder));
+    let next = said.split_once("next:").unwrap().1;
+    let bin = Path::new(env!("CARGO_BIN_EXE_ludex")).parent().unwrap();
+    let paths = std::env::var("PATH").unwrap_or_default();
+    let shell = |line: &str| {
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", line]).current_dir(&folder).env("PATH", format!("{}:{paths}", bin.display()));
+        printed(&run(shell, ""))
+    };
+    let lines: Vec<&str> = next.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    assert_eq!(lines.len(), 3, "{next}");
+    lines.iter().for_each(|line| assert!(!shell(line).is_empty()));
+    // So is what goes on with a run that is not finished.
+    fs::remove_file(folder.join(path).join("reports/report.json")).unwrap();
+    fs::remove_file(folder.join(path).join("manifest.jsonl")).unwrap();
+    let refused = refusal(&ludex(&["match", "tictactoe", "--model", path, "random"], "", &folder));
+    shell(refused.rsplit('`').nth(1).unwrap());
+    printed(&ludex(&["match", "tictactoe", "--model", path, "random", "--games", "2"], "", &folder));
+}
+
+#[test]
+fn a_run_of_another_version_of_the_program_is_gone_on_with() {
+    let folder = folder("version");
+    let dir = folder.join("run");
+    finish(&dir, "2");
+    let (expected, all) = (model(&dir), parts(&dir));
+    let config = fs::read_to_string(dir.join("config.toml")).unwrap();
+    let ours = format!("version = \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(config.contains(&ours));
+    fs::write(dir.join("config.toml"), config.replace(&ours, "version = \"0.0.1\"")).unwrap();
+    let part = dir.join("parts/start-0001.parquet");
+    for _ in 0..2 {
+        fs::remove_file(&part).unwrap();
+        finish(&dir, "2"); // as it was typed
+        assert!(part.exists());
+        fs::remove_file(&part).unwrap();
+        printed(&ludex(&["learn", "--run", "run", "--resume"], "", &folder)); // as the run says
+        assert!(part.exists());
+    }
+    assert_eq!((model(&dir), parts(&dir)), (expected, all));
+    // Any other difference counts.
+    fs::write(dir.join("config.toml"), config.replace("seed = 1", "seed = 2")).unwrap();
+    refusal(&learn(&dir, "2").output().unwrap());
+}
+
+#[test]
+fn a_broken_run_does_not_hide_the_others() {
+    let folder = folder("broken");
+    printed(&ludex(&["learn", "tictactoe", "--preset", "tick", "--run", "runs/good"], "", &folder));
+    for (name, config) in [("bytes", &b"\xff\xfe"[..]), ("words", b"what = = is this"), ("zero", b"")] {
+        fs::create_dir_all(folder.join("runs").join(name)).unwrap();
+        fs::write(folder.join("runs").join(name).join("config.toml"), config).unwrap();
+    }
+    fs::create_dir_all(folder.join("runs/folder/config.toml")).unwrap();
+    let listed = printed(&ludex(&["runs"], "", &folder));
+    assert_eq!(listed.lines().count(), 5, "{listed}");
+    let line = |name: &str| listed.lines().find(|l| l.starts_with(&format!("runs/{name}"))).unwrap();
+    assert!(line("good").contains("finished") && line("words").contains("config.toml: "), "{listed}");
+    let json: serde_json::Value = serde_json::from_str(&printed(&ludex(&["runs", "--json"], "", &folder))).unwrap();
+    let errors: Vec<bool> = json["runs"].as_array().unwrap().iter().map(|r| r["error"].is_string()).collect();
+    assert_eq!(errors, [true, true, false, true, false], "{json}");
+    printed(&ludex(&["runs", "show", "runs/good"], "", &folder));
+    // A report that cannot be read does not hide the parts; going on writes it anew.
+    fs::write(folder.join("runs/good/reports/report.json"), "{\"schema\": 0}").unwrap();
+    let shown = printed(&ludex(&["runs", "show", "runs/good"], "", &folder));
+    assert!(shown.contains("parts") && shown.contains("`ludex learn --run runs/good --resume`"), "{shown}");
+    printed(&ludex(&["learn", "--run", "runs/good", "--resume"], "", &folder));
+    assert!(printed(&ludex(&["runs", "show", "runs/good"], "", &folder)).contains("agent: neural"));
 }
 
 #[test]
 fn what_was_learned_plays_and_is_listed() {
     let folder = folder("listed");
-    let ludex = |args: &[&str]| {
-        let out = Command::new(env!("CARGO_BIN_EXE_ludex")).args(args).current_dir(&folder).output().unwrap();
-        assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
-        String::from_utf8(out.stdout).unwrap()
-    };
+    let ludex = |args: &[&str]| printed(&ludex(args, "", &folder));
     let json: serde_json::Value =
         serde_json::from_str(&ludex(&["learn", "tictactoe", "--preset", "tick", "--json"])).unwrap();
     assert_eq!((json["schema"].as_u64(), json["seed"].as_u64()), (Some(1), Some(1)));
@@ -293,12 +404,37 @@ fn what_was_learned_plays_and_is_listed() {
     let tuned: serde_json::Value = serde_json::from_str(&tuned).unwrap();
     assert_eq!(tuned["rounds"].as_array().unwrap().len(), 2);
     assert!(tuned["agent"].as_str().unwrap().contains("eps="));
+    let tunings = ludex(&["runs"]);
+    assert_eq!(tunings.matches("finished").count(), 2, "{tunings}");
+}
+
+#[test]
+fn a_papers_tables_are_printed_beside_ours() {
+    let folder = folder("paper");
+    let ludex = |args: &[&str]| printed(&ludex(args, "", &folder));
     let shown =
         ludex(&["reproduce", "uct-ccnn", "--game", "tictactoe", "--preset", "tick", "--seeds", "2", "--markdown"]);
     assert!(shown.contains("### Table 6"), "{shown}");
     let json = ludex(&["reproduce", "uct-ccnn", "--game", "tictactoe", "--preset", "tick", "--seeds", "2", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["games"][0]["exhibits"].as_array().unwrap().len(), 7);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_path_that_is_no_unicode_is_listed_and_no_run_is_made_there() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = folder("bytes");
+    let name = std::ffi::OsStr::from_bytes(b"run-\xff");
+    fs::create_dir_all(folder.join("runs").join(name)).unwrap();
+    fs::write(folder.join("runs").join(name).join("config.toml"), "game = \"tictactoe\"").unwrap();
+    assert!(printed(&ludex(&["runs"], "", &folder)).contains("tictactoe"));
+    let json: serde_json::Value = serde_json::from_str(&printed(&ludex(&["runs", "--json"], "", &folder))).unwrap();
+    assert_eq!(json["runs"][0]["run"], "runs/run-\u{fffd}");
+    let mut learn = Command::new(env!("CARGO_BIN_EXE_ludex"));
+    learn.args(["learn", "tictactoe", "--preset", "tick", "--run"]).arg(name).current_dir(&folder);
+    assert_eq!(run(&mut learn, "").status.code(), Some(2));
+    assert!(!folder.join(name).exists());
 }
 
 #[test]

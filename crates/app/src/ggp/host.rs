@@ -1,13 +1,13 @@
 //! `ludex ggp-server`: a match host, to try any GGP player against any other.
 //!
-//! A match is START, a PLAY for each step and STOP, sent to all players at once; each has its clock from the moment of
-//! sending. A player whose answer does not come in time (`TO`), is not a legal move (`IL`), or cannot be had at all (`CE`)
-//! gets a uniformly random legal move, and the match goes on. Roles rotate from match to match, so that everybody has each
-//! role equally often; all matches in which the same players exchange their roles are one unit of the statistics.
+//! A match is START, a PLAY for each step and STOP, sent to all players at once; clocks run from the moment of sending. If an
+//! answer does not come in time (`TO`), is not a legal move (`IL`), or there is no connection (`CE`), a uniformly random legal
+//! move stands for it and the match goes on. Roles rotate from match to match, so that every player has each role equally
+//! often; all matches in which the same players exchange their roles are one unit of the statistics.
 
-use super::http::{Silence, ask};
+use super::http::{NoAnswer, ask};
+use super::joint_moves::parse_move;
 use super::message::{joint_text, one_line};
-use super::mind::find_move;
 use super::note;
 use crate::verbs::{SCHEMA, say};
 use crate::{Usage, verbs};
@@ -57,37 +57,47 @@ pub struct Args {
     json: bool,
 }
 
-/// What went wrong with an answer.
+/// What is wrong with an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Fault {
+enum AnswerError {
     TimedOut,
-    Illegal(String),
+    IllegalMove(String),
     Connection(String),
 }
 
-impl std::fmt::Display for Fault {
+/// The codes of the standard server: `TO`, `IL`, `CE`.
+impl std::fmt::Display for AnswerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Fault::TimedOut => f.write_str("TO"),
-            Fault::Illegal(text) => write!(f, "IL {}", text.chars().take(100).collect::<String>()),
-            Fault::Connection(line) => write!(f, "CE {line}"),
+            AnswerError::TimedOut => f.write_str("TO"),
+            AnswerError::IllegalMove(text) => write!(f, "IL {}", text.chars().take(100).collect::<String>()),
+            AnswerError::Connection(line) => write!(f, "CE {line}"),
+        }
+    }
+}
+
+impl From<&NoAnswer> for AnswerError {
+    fn from(why: &NoAnswer) -> Self {
+        match why {
+            NoAnswer::TimedOut => AnswerError::TimedOut,
+            NoAnswer::Broken(line) => AnswerError::Connection(line.clone()),
         }
     }
 }
 
 /// A player's answer, and the seconds it took.
-type Answer = (Result<String, Silence>, f64);
+type Answer = (Result<String, NoAnswer>, f64);
 
-/// Delivers one message to each player, by number, and brings the answers; everybody has this long.
-trait Courier {
-    fn deliver(&mut self, messages: &[(usize, String)], clock: Duration) -> Vec<Answer>;
+/// Sends a message to each player, by number, and gives their answers; each player has as much time as the clock says.
+trait Transport {
+    fn exchange(&mut self, messages: &[(usize, String)], clock: Duration) -> Vec<Answer>;
 }
 
-/// Delivers over HTTP, to all at once.
-struct Post<'a>(&'a [String]);
+/// Sends over HTTP, to all players at once.
+struct HttpTransport<'a>(&'a [String]);
 
-impl Courier for Post<'_> {
-    fn deliver(&mut self, messages: &[(usize, String)], clock: Duration) -> Vec<Answer> {
+impl Transport for HttpTransport<'_> {
+    fn exchange(&mut self, messages: &[(usize, String)], clock: Duration) -> Vec<Answer> {
         let begun = Instant::now();
         let send = |(player, message): &(usize, String)| {
             let answer = ask(&self.0[*player], message, begun + clock);
@@ -95,104 +105,141 @@ impl Courier for Post<'_> {
         };
         std::thread::scope(|scope| {
             let sent: Vec<_> = messages.iter().map(|m| scope.spawn(move || send(m))).collect();
-            let lost = || (Err(Silence::Broken("the courier failed".into())), 0.0);
+            let lost = || (Err(NoAnswer::Broken("the sender failed".into())), 0.0);
             sent.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect()
         })
     }
 }
 
-/// How a match is held.
-struct Setting<'a> {
+/// How matches are held.
+struct MatchSettings<'a> {
     game: &'a GdlGame,
     rules: &'a str,
     start: Duration,
     play: Duration,
     steps: usize,
-    /// Players that move at random inside.
+    /// By player: whether the host makes random moves for it.
     random: Vec<bool>,
 }
 
-/// A match that was played. `seats[role]` is a player's number.
-struct Played {
+/// A match that was held, step by step and role by role.
+struct MatchRecord {
     id: String,
+    /// When it began, in milliseconds since 1970.
     began: u64,
-    seats: Vec<usize>,
-    joints: Vec<Vec<String>>,
+    /// The player of each role.
+    assignment: Vec<usize>,
+    joint_moves: Vec<Vec<String>>,
     states: Vec<Vec<String>>,
-    faults: Vec<Vec<Option<Fault>>>,
+    errors: Vec<Vec<Option<AnswerError>>>,
     seconds: Vec<Vec<f64>>,
     goals: Vec<i32>,
     completed: bool,
 }
 
-impl Setting<'_> {
-    /// Plays one match.
-    fn hold(&self, id: &str, seats: &[usize], courier: &mut dyn Courier, rng: &mut Rng) -> Played {
-        let game = self.game;
-        let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        let mut played = Played {
+impl MatchRecord {
+    fn new(id: &str, assignment: &[usize]) -> MatchRecord {
+        MatchRecord {
             id: id.into(),
-            began,
-            seats: seats.to_vec(),
-            joints: Vec::new(),
+            began: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64),
+            assignment: assignment.to_vec(),
+            joint_moves: Vec::new(),
             states: Vec::new(),
-            faults: Vec::new(),
+            errors: Vec::new(),
             seconds: Vec::new(),
             goals: Vec::new(),
             completed: false,
-        };
-        let remote: Vec<usize> = (0..seats.len()).filter(|&r| !self.random[seats[r]]).collect();
-        let (start, play) = (self.start.as_secs(), self.play.as_secs());
-        let all = |f: &dyn Fn(usize) -> String| remote.iter().map(|&r| (seats[r], f(r))).collect::<Vec<_>>();
-        let greet = |r: usize| format!("( START {id} {} ( {} ) {start} {play} )", game.info().roles[r], self.rules);
-        for (answer, &r) in courier.deliver(&all(&greet), self.start).iter().zip(&remote) {
-            match &answer.0 {
-                Ok(word) if word.eq_ignore_ascii_case("ready") => {}
-                Ok(word) => note(id, &format!("{} is not ready but says: {word}", game.info().roles[r])),
-                Err(silence) => note(id, &format!("{} START: {}", game.info().roles[r], fault_of(silence))),
-            }
         }
+    }
+
+    /// The last joint move as a message says it.
+    fn last_joint_move(&self) -> String {
+        joint_text(self.joint_moves.last().map(Vec::as_slice))
+    }
+}
+
+impl MatchSettings<'_> {
+    /// Holds one match: START, a PLAY for each step, STOP.
+    fn host_match(&self, id: &str, assignment: &[usize], transport: &mut dyn Transport, rng: &mut Rng) -> MatchRecord {
+        let game = self.game;
+        let mut record = MatchRecord::new(id, assignment);
+        self.send_start(&record, transport);
         let mut state = game.initial();
-        played.states.push(fact_names(game, &state));
-        while game.outcome(&state).is_none() && played.joints.len() < self.steps {
-            let last = joint_text(played.joints.last().map(Vec::as_slice));
-            let answers = courier.deliver(&all(&|_| format!("( PLAY {id} {last} )")), self.play);
-            let mut faults = vec![None; seats.len()];
-            let mut seconds = vec![0.0; seats.len()];
-            let mut joint = Vec::new();
-            for r in 0..seats.len() {
-                let legal = game.legal_moves(&state, r);
-                let given = remote.iter().position(|&s| s == r).map(|i| &answers[i]);
-                let chosen = given.map(|(answer, time)| {
-                    seconds[r] = *time;
-                    judge(game, &legal, answer)
-                });
-                joint.push(match chosen {
-                    Some(Ok(m)) => m,
-                    other => {
-                        if let Some(Err(fault)) = other {
-                            note(id, &format!("step {}, {}: {fault}", played.joints.len() + 1, game.info().roles[r]));
-                            faults[r] = Some(fault);
-                        }
-                        *rng.pick(&legal).expect("a game that is not over has moves for all")
-                    }
-                });
-            }
+        record.states.push(fact_names(game, &state));
+        while game.outcome(&state).is_none() && record.joint_moves.len() < self.steps {
+            let joint = self.ask_moves(&mut record, &state, transport, rng);
             state = game.step(&state, &joint).expect("all moves are legal");
-            played.joints.push(joint.iter().map(|&m| game.move_name(m)).collect());
-            played.states.push(fact_names(game, &state));
-            played.faults.push(faults);
-            played.seconds.push(seconds);
+            record.joint_moves.push(joint.iter().map(|&m| game.move_name(m)).collect());
+            record.states.push(fact_names(game, &state));
         }
-        played.completed = game.outcome(&state).is_some();
-        let last = joint_text(played.joints.last().map(Vec::as_slice));
-        let farewell = match played.completed {
-            true => all(&|_| format!("( STOP {id} {last} )")),
-            false => all(&|_| format!("( ABORT {id} )")),
+        record.completed = game.outcome(&state).is_some();
+        let last_message = match record.completed {
+            true => format!("( STOP {id} {} )", record.last_joint_move()),
+            false => format!("( ABORT {id} )"),
         };
-        courier.deliver(&farewell, self.play.max(Duration::from_secs(1)));
-        played.goals = game.goals(&state).iter().map(|g| g.last().copied().unwrap_or(0)).collect();
-        played
+        let messages: Vec<_> = self.remote(&record).map(|r| (assignment[r], last_message.clone())).collect();
+        transport.exchange(&messages, self.play.max(Duration::from_secs(1)));
+        record.goals = game.goals(&state).iter().map(|g| g.last().copied().unwrap_or(0)).collect();
+        record
+    }
+
+    /// The roles whose players are asked.
+    fn remote<'r>(&'r self, record: &'r MatchRecord) -> impl Iterator<Item = usize> + 'r {
+        (0..record.assignment.len()).filter(|&r| !self.random[record.assignment[r]])
+    }
+
+    /// Sends START, and notes who is not ready. Such a player stays in the match.
+    fn send_start(&self, record: &MatchRecord, transport: &mut dyn Transport) {
+        let (id, roles) = (&record.id, &self.game.info().roles);
+        let (start, play) = (self.start.as_secs(), self.play.as_secs());
+        let message = |r: usize| format!("( START {id} {} ( {} ) {start} {play} )", roles[r], self.rules);
+        let messages: Vec<_> = self.remote(record).map(|r| (record.assignment[r], message(r))).collect();
+        let answers = transport.exchange(&messages, self.start);
+        for ((answer, _), r) in answers.iter().zip(self.remote(record)) {
+            match answer {
+                Ok(word) if word.eq_ignore_ascii_case("ready") => {}
+                Ok(word) => note(id, &format!("{} is not ready but says: {word}", roles[r])),
+                Err(why) => note(id, &format!("{} START: {}", roles[r], AnswerError::from(why))),
+            }
+        }
+    }
+
+    /// Sends PLAY and gives the joint move. Where a player gave no legal move, a random one stands, and the error is recorded.
+    fn ask_moves(
+        &self,
+        record: &mut MatchRecord,
+        state: &GdlState,
+        transport: &mut dyn Transport,
+        rng: &mut Rng,
+    ) -> Vec<Move> {
+        let (game, roles) = (self.game, record.assignment.len());
+        let message = format!("( PLAY {} {} )", record.id, record.last_joint_move());
+        let messages: Vec<_> = self.remote(record).map(|r| (record.assignment[r], message.clone())).collect();
+        let mut answers: Vec<Option<Answer>> = (0..roles).map(|_| None).collect();
+        for (answer, r) in transport.exchange(&messages, self.play).into_iter().zip(self.remote(record)) {
+            answers[r] = Some(answer);
+        }
+        let (mut joint, mut errors, mut seconds) = (Vec::new(), vec![None; roles], vec![0.0; roles]);
+        for (r, answer) in answers.into_iter().enumerate() {
+            let legal = game.legal_moves(state, r);
+            let mut chosen = None;
+            if let Some((answer, time)) = answer {
+                seconds[r] = time;
+                match parse_answer(game, &legal, &answer) {
+                    Ok(m) => chosen = Some(m),
+                    Err(error) => {
+                        let step = record.joint_moves.len() + 1;
+                        note(&record.id, &format!("step {step}, {}: {error}", game.info().roles[r]));
+                        errors[r] = Some(error);
+                    }
+                }
+            }
+            let random = |rng: &mut Rng| *rng.pick(&legal).expect("a game that is not over has moves for all roles");
+            joint.push(chosen.unwrap_or_else(|| random(rng)));
+        }
+        record.errors.push(errors);
+        record.seconds.push(seconds);
+        joint
     }
 }
 
@@ -202,34 +249,27 @@ fn fact_names(game: &GdlGame, state: &GdlState) -> Vec<String> {
     facts.into_iter().map(|f| game.fact_name(f)).collect()
 }
 
-fn fault_of(silence: &Silence) -> Fault {
-    match silence {
-        Silence::TimedOut => Fault::TimedOut,
-        Silence::Broken(line) => Fault::Connection(line.clone()),
-    }
-}
-
 /// The move that an answer names, if it is legal.
-fn judge(game: &GdlGame, legal: &[Move], answer: &Result<String, Silence>) -> Result<Move, Fault> {
-    let text = answer.as_ref().map_err(fault_of)?;
-    find_move(game, text).filter(|m| legal.contains(m)).ok_or_else(|| Fault::Illegal(text.clone()))
+fn parse_answer(game: &GdlGame, legal: &[Move], answer: &Result<String, NoAnswer>) -> Result<Move, AnswerError> {
+    let text = answer.as_ref().map_err(AnswerError::from)?;
+    parse_move(game, text).filter(|m| legal.contains(m)).ok_or_else(|| AnswerError::IllegalMove(text.clone()))
 }
 
-/// Who sits where, match by match: for every choice of players, `matches` times, with roles rotated.
+/// The player of each role, match by match: every set of players plays `matches` times, with roles rotated.
 fn schedule(players: usize, roles: usize, matches: u32) -> Vec<Vec<usize>> {
-    let mut tables: Vec<Vec<usize>> = vec![Vec::new()];
+    let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
     for _ in 0..roles {
-        let longer = |t: &Vec<usize>| {
-            (t.last().map_or(0, |l| l + 1)..players).map(|p| [t.as_slice(), &[p]].concat()).collect::<Vec<_>>()
+        let longer = |set: &Vec<usize>| {
+            (set.last().map_or(0, |l| l + 1)..players).map(|p| [set.as_slice(), &[p]].concat()).collect::<Vec<_>>()
         };
-        tables = tables.iter().flat_map(longer).collect();
+        sets = sets.iter().flat_map(longer).collect();
     }
-    let turned = |t: &Vec<usize>, n: usize| {
-        let mut seats = t.clone();
-        seats.rotate_right(n % roles.max(1));
-        seats
+    let rotated = |set: &Vec<usize>, n: usize| {
+        let mut assignment = set.clone();
+        assignment.rotate_right(n % roles.max(1));
+        assignment
     };
-    tables.iter().flat_map(|t| (0..matches as usize).map(move |n| turned(t, n))).collect()
+    sets.iter().flat_map(|set| (0..matches as usize).map(move |n| rotated(set, n))).collect()
 }
 
 impl Args {
@@ -250,7 +290,7 @@ impl Args {
                     .with_context(|| format!("opening {}", path.display()))?,
             ),
         };
-        let setting = Setting {
+        let settings = MatchSettings {
             game: &game,
             rules: &one_line(&text),
             start: Duration::from_secs(self.start.into()),
@@ -258,14 +298,14 @@ impl Args {
             steps: self.steps,
             random,
         };
-        let tables = schedule(self.players.len(), game.info().players(), self.matches);
+        let schedule = schedule(self.players.len(), game.info().players(), self.matches);
         let stamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-        let bar = verbs::progress(tables.len() as u64, "matches");
+        let bar = verbs::progress(schedule.len() as u64, "matches");
         let mut results = Vec::new();
-        for (n, seats) in tables.iter().enumerate() {
+        for (n, assignment) in schedule.iter().enumerate() {
             let id = format!("ludex.{stamp}.{}", n + 1);
             let mut rng = Rng::stream(self.seed, n as u64);
-            let played = setting.hold(&id, seats, &mut Post(&self.players), &mut rng);
+            let played = settings.host_match(&id, assignment, &mut HttpTransport(&self.players), &mut rng);
             if let Some(file) = &mut record {
                 writeln!(file, "{}", self.record_of(&game, &played)).context("writing the record")?;
                 file.flush().context("writing the record")?;
@@ -280,7 +320,7 @@ impl Args {
                 "schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "seed": self.seed,
                 "config": {"rules": self.rules, "rules_hash": format!("{:016x}", game.info().rules_hash), "players": self.players,
                     "start_clock": self.start, "play_clock": self.play, "matches": self.matches, "steps": self.steps},
-                "matches": matches, "result": self.summary(&game, &results).iter().map(Line::json).collect::<Vec<_>>(),
+                "matches": matches, "result": self.summary(&game, &results).iter().map(PlayerSummary::json).collect::<Vec<_>>(),
                 "ratings": self.ratings(&game, &results),
             });
             return say(serde_json::to_string_pretty(&object)?);
@@ -313,31 +353,31 @@ impl Args {
     }
 
     /// A match in the form of the standard server's records, as far as it has one.
-    fn record_of(&self, game: &GdlGame, p: &Played) -> Value {
+    fn record_of(&self, game: &GdlGame, p: &MatchRecord) -> Value {
         let errors: Vec<Vec<String>> = p
-            .faults
+            .errors
             .iter()
-            .map(|step| step.iter().map(|f| f.as_ref().map_or(String::new(), Fault::to_string)).collect())
+            .map(|step| step.iter().map(|f| f.as_ref().map_or(String::new(), AnswerError::to_string)).collect())
             .collect();
         json!({
             "schema": SCHEMA, "matchId": p.id, "startTime": p.began, "game": game.info().name,
             "rulesHash": format!("{:016x}", game.info().rules_hash), "startClock": self.start, "playClock": self.play,
-            "gameRoleNames": game.info().roles, "playerNamesFromHost": p.seats.iter().map(|&s| &self.players[s]).collect::<Vec<_>>(),
-            "moves": p.joints, "states": p.states, "errors": errors, "answerSeconds": p.seconds,
+            "gameRoleNames": game.info().roles, "playerNamesFromHost": p.assignment.iter().map(|&s| &self.players[s]).collect::<Vec<_>>(),
+            "moves": p.joint_moves, "states": p.states, "errors": errors, "answerSeconds": p.seconds,
             "isCompleted": p.completed, "isAborted": !p.completed, "goalValues": p.goals,
         })
     }
 
-    fn print(&self, game: &GdlGame, results: &[Played]) -> Result<()> {
+    fn print(&self, game: &GdlGame, results: &[MatchRecord]) -> Result<()> {
         let roles = &game.info().roles;
         for p in results {
-            let seat = |r: usize| format!("{} {} {}", roles[r], self.players[p.seats[r]], p.goals[r]);
+            let result = |r: usize| format!("{} {} {}", roles[r], self.players[p.assignment[r]], p.goals[r]);
             let end = if p.completed { "" } else { ", called off" };
             say(format!(
                 "{}: {} steps{end}   {}",
                 p.id,
-                p.joints.len(),
-                (0..roles.len()).map(seat).collect::<Vec<_>>().join("   ")
+                p.joint_moves.len(),
+                (0..roles.len()).map(result).collect::<Vec<_>>().join("   ")
             ))?;
         }
         let width = self.players.iter().map(String::len).max().unwrap_or(0).max(6);
@@ -345,19 +385,19 @@ impl Args {
             "\n{:width$}  matches  mean goal        score %  95 % interval   TO  IL  CE   slowest s",
             "player"
         ))?;
-        for line in self.summary(game, results) {
+        for summary in self.summary(game, results) {
             let interval =
-                line.interval.map_or("-".into(), |i| format!("[{:.1}, {:.1}]", 100.0 * i.low, 100.0 * i.high));
+                summary.interval.map_or("-".into(), |i| format!("[{:.1}, {:.1}]", 100.0 * i.low, 100.0 * i.high));
             say(format!(
                 "{:width$}  {:>7}  {:>9.1}  {:>13.1}  {interval:>13}  {:>3} {:>3} {:>3}  {:>9.2}",
-                line.player,
-                line.matches,
-                line.goal,
-                100.0 * line.score,
-                line.faults[0],
-                line.faults[1],
-                line.faults[2],
-                line.slowest,
+                summary.player,
+                summary.matches,
+                summary.goal,
+                100.0 * summary.score,
+                summary.errors[0],
+                summary.errors[1],
+                summary.errors[2],
+                summary.slowest,
             ))?;
         }
         if let Some(ratings) = self.ratings(game, results) {
@@ -369,39 +409,42 @@ impl Args {
         Ok(())
     }
 
-    fn summary(&self, game: &GdlGame, results: &[Played]) -> Vec<Line> {
-        (0..self.players.len()).map(|player| Line::of(self, game, results, player)).collect()
+    fn summary(&self, game: &GdlGame, results: &[MatchRecord]) -> Vec<PlayerSummary> {
+        (0..self.players.len()).map(|player| PlayerSummary::of(self, game, results, player)).collect()
     }
 
     /// Ratings of more than two players of a game for two.
-    fn ratings(&self, game: &GdlGame, results: &[Played]) -> Option<Ratings> {
+    fn ratings(&self, game: &GdlGame, results: &[MatchRecord]) -> Option<Ratings> {
         if game.info().players() != 2 || self.players.len() < 3 {
             return None;
         }
         let mut encounters = Vec::new();
-        for table in results.chunks(self.matches as usize) {
-            let (a, b) = (table[0].seats[0], table[0].seats[1]);
+        for matches in results.chunks(self.matches as usize) {
+            let (a, b) = (matches[0].assignment[0], matches[0].assignment[1]);
             let mut games = Wdl::default();
-            table.iter().for_each(|p| games.record(p.outcome(a)));
+            matches.iter().for_each(|p| games.record(p.outcome(a)));
             encounters.push(Encounter { a, b, record: Record::Games(games) });
         }
         Pool { players: self.players.len(), anchor: 0, first_advantage: false, encounters }.rate(LEVEL).ok()
     }
 }
 
-/// Intervals are at this level.
+/// The level of all intervals.
 const LEVEL: f64 = 0.95;
 
-impl Played {
+impl MatchRecord {
     fn goal_of(&self, player: usize) -> Option<i32> {
-        self.seats.iter().position(|&s| s == player).map(|r| self.goals[r])
+        self.assignment.iter().position(|&s| s == player).map(|r| self.goals[r])
     }
 
     /// How a match of two ended for a player.
     fn outcome(&self, player: usize) -> Outcome {
         let mine = self.goal_of(player).unwrap_or(0);
-        let theirs =
-            (0..self.seats.len()).filter(|&r| self.seats[r] != player).map(|r| self.goals[r]).max().unwrap_or(0);
+        let theirs = (0..self.assignment.len())
+            .filter(|&r| self.assignment[r] != player)
+            .map(|r| self.goals[r])
+            .max()
+            .unwrap_or(0);
         match mine.cmp(&theirs) {
             std::cmp::Ordering::Greater => Outcome::Win,
             std::cmp::Ordering::Equal => Outcome::Draw,
@@ -410,33 +453,35 @@ impl Played {
     }
 }
 
-/// One player's results.
-struct Line {
+/// The results of one player.
+struct PlayerSummary {
     player: String,
     matches: usize,
     goal: f64,
-    /// Games for two: wins and half the draws; otherwise the mean goal; a share of what was possible.
+    /// From 0 to 1. Games of two: wins and half the draws, by matches; other games: the mean goal by 100.
     score: f64,
     interval: Option<Interval>,
     wdl: Option<Wdl>,
-    faults: [u32; 3],
+    /// Answers that were TO, IL and CE.
+    errors: [u32; 3],
+    /// Seconds of the slowest answer.
     slowest: f64,
 }
 
-impl Line {
-    fn of(args: &Args, game: &GdlGame, results: &[Played], player: usize) -> Line {
-        let mine: Vec<&Played> = results.iter().filter(|p| p.seats.contains(&player)).collect();
+impl PlayerSummary {
+    fn of(args: &Args, game: &GdlGame, results: &[MatchRecord], player: usize) -> PlayerSummary {
+        let mine: Vec<&MatchRecord> = results.iter().filter(|p| p.assignment.contains(&player)).collect();
         let goals: Vec<f64> = mine.iter().filter_map(|p| p.goal_of(player)).map(f64::from).collect();
         let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len().max(1) as f64;
-        let (mut faults, mut slowest) = ([0; 3], 0.0f64);
+        let (mut errors, mut slowest) = ([0; 3], 0.0f64);
         for p in &mine {
-            let Some(r) = p.seats.iter().position(|&s| s == player) else { continue };
-            for (step, times) in p.faults.iter().zip(&p.seconds) {
+            let Some(r) = p.assignment.iter().position(|&s| s == player) else { continue };
+            for (step, times) in p.errors.iter().zip(&p.seconds) {
                 slowest = slowest.max(times[r]);
                 match &step[r] {
-                    Some(Fault::TimedOut) => faults[0] += 1,
-                    Some(Fault::Illegal(_)) => faults[1] += 1,
-                    Some(Fault::Connection(_)) => faults[2] += 1,
+                    Some(AnswerError::TimedOut) => errors[0] += 1,
+                    Some(AnswerError::IllegalMove(_)) => errors[1] += 1,
+                    Some(AnswerError::Connection(_)) => errors[2] += 1,
                     None => {}
                 }
             }
@@ -465,14 +510,14 @@ impl Line {
                 .collect();
             (mean(&goals) / 100.0, bootstrap_interval(&rounds, LEVEL, 2_000, &mut Rng::new(args.seed)), None)
         };
-        Line {
+        PlayerSummary {
             player: args.players[player].clone(),
             matches: mine.len(),
             goal: mean(&goals),
             score,
             interval,
             wdl,
-            faults,
+            errors,
             slowest,
         }
     }
@@ -481,7 +526,7 @@ impl Line {
         json!({
             "player": self.player, "matches": self.matches, "mean_goal": self.goal, "score": self.score,
             "score_interval": self.interval.map(|i| [i.low, i.high]), "level": LEVEL, "wdl": self.wdl,
-            "faults": {"TO": self.faults[0], "IL": self.faults[1], "CE": self.faults[2]}, "slowest_seconds": self.slowest,
+            "faults": {"TO": self.errors[0], "IL": self.errors[1], "CE": self.errors[2]}, "slowest_seconds": self.slowest,
         })
     }
 }
@@ -492,8 +537,8 @@ mod tests {
 
     struct Scripted<F>(F, Vec<String>);
 
-    impl<F: FnMut(usize, &str) -> Result<String, Silence>> Courier for Scripted<F> {
-        fn deliver(&mut self, messages: &[(usize, String)], _: Duration) -> Vec<Answer> {
+    impl<F: FnMut(usize, &str) -> Result<String, NoAnswer>> Transport for Scripted<F> {
+        fn exchange(&mut self, messages: &[(usize, String)], _: Duration) -> Vec<Answer> {
             self.1.extend(messages.iter().map(|(p, m)| format!("{p} {m}")));
             messages.iter().map(|(p, m)| ((self.0)(*p, m), 0.1)).collect()
         }
@@ -504,16 +549,16 @@ mod tests {
         (GdlGame::new("tictactoe", text, &Default::default()).unwrap(), text)
     }
 
-    fn setting<'a>(game: &'a GdlGame, rules: &'a str, random: [bool; 2]) -> Setting<'a> {
+    fn settings<'a>(game: &'a GdlGame, rules: &'a str, random: [bool; 2]) -> MatchSettings<'a> {
         let clock = Duration::from_secs(1);
-        Setting { game, rules, start: clock, play: clock, steps: 100, random: random.to_vec() }
+        MatchSettings { game, rules, start: clock, play: clock, steps: 100, random: random.to_vec() }
     }
 
     #[test]
     fn players_hear_start_play_and_stop_with_what_was_really_played() {
         let (game, rules) = tictactoe();
         let mut step = 0;
-        let mut courier = Scripted(
+        let mut transport = Scripted(
             |player: usize, message: &str| {
                 step += 1;
                 Ok(match (message.starts_with("( PLAY"), player) {
@@ -524,54 +569,54 @@ mod tests {
             },
             Vec::new(),
         );
-        let played = setting(&game, rules, [false; 2]).hold("m", &[0, 1], &mut courier, &mut Rng::new(1));
-        assert!(played.completed && played.joints.len() >= 5);
-        assert_eq!(courier.1[2], "0 ( PLAY m NIL )");
-        assert!(courier.1[0].contains("( START m x ( ;; Tic") && courier.1[1].contains("( START m o ( "));
+        let played = settings(&game, rules, [false; 2]).host_match("m", &[0, 1], &mut transport, &mut Rng::new(1));
+        assert!(played.completed && played.joint_moves.len() >= 5);
+        assert_eq!(transport.1[2], "0 ( PLAY m NIL )");
+        assert!(transport.1[0].contains("( START m x ( ;; Tic") && transport.1[1].contains("( START m o ( "));
         let said = |joint: &Vec<String>| format!("( PLAY m ( {} ) )", joint.join(" "));
-        for (n, joint) in played.joints.iter().enumerate().take(played.joints.len() - 1) {
-            assert_eq!(courier.1[4 + 2 * n], format!("0 {}", said(joint)));
+        for (n, joint) in played.joint_moves.iter().enumerate().take(played.joint_moves.len() - 1) {
+            assert_eq!(transport.1[4 + 2 * n], format!("0 {}", said(joint)));
         }
-        assert!(courier.1.last().unwrap().starts_with("1 ( STOP m ("));
+        assert!(transport.1.last().unwrap().starts_with("1 ( STOP m ("));
         assert_eq!(played.goals.iter().sum::<i32>(), 100);
     }
 
     #[test]
-    fn faults_are_logged_and_random_moves_made_instead() {
+    fn errors_are_logged_and_random_moves_made_instead() {
         let (game, rules) = tictactoe();
         let mut turn = 0;
-        let mut courier = Scripted(
+        let mut transport = Scripted(
             |_: usize, _: &str| {
                 turn += 1;
                 match turn % 3 {
-                    0 => Err(Silence::TimedOut),
+                    0 => Err(NoAnswer::TimedOut),
                     1 => Ok("(mark 7 7)".into()),
-                    _ => Err(Silence::Broken("refused".into())),
+                    _ => Err(NoAnswer::Broken("refused".into())),
                 }
             },
             Vec::new(),
         );
-        let played = setting(&game, rules, [false, true]).hold("m", &[0, 1], &mut courier, &mut Rng::new(1));
+        let played = settings(&game, rules, [false, true]).host_match("m", &[0, 1], &mut transport, &mut Rng::new(1));
         assert!(played.completed);
-        let codes: Vec<String> = played.faults.iter().filter_map(|f| f[0].as_ref().map(|f| f.to_string())).collect();
-        assert_eq!(codes.len(), played.joints.len());
+        let codes: Vec<String> = played.errors.iter().filter_map(|f| f[0].as_ref().map(|f| f.to_string())).collect();
+        assert_eq!(codes.len(), played.joint_moves.len());
         assert!(
             codes.contains(&"TO".into())
                 && codes.contains(&"IL (mark 7 7)".into())
                 && codes.contains(&"CE refused".into())
         );
-        assert!(played.faults.iter().all(|f| f[1].is_none()), "random is never at fault");
+        assert!(played.errors.iter().all(|f| f[1].is_none()), "random makes no errors");
     }
 
     #[test]
     fn a_match_that_does_not_end_is_called_off() {
         let text = "(role you)(init s)(<= (legal you go) (role you))(<= (next s) (does you go))(<= terminal (true t))(<= (goal you 0) (true s))";
         let game = GdlGame::new("endless", text, &Default::default()).unwrap();
-        let mut courier = Scripted(|_: usize, _: &str| Ok("go".into()), Vec::new());
-        let setting = Setting { steps: 10, random: vec![false], ..setting(&game, text, [false; 2]) };
-        let played = setting.hold("m", &[0], &mut courier, &mut Rng::new(1));
-        assert!(!played.completed && played.joints.len() == 10);
-        assert_eq!(courier.1.last().unwrap(), "0 ( ABORT m )");
+        let mut transport = Scripted(|_: usize, _: &str| Ok("go".into()), Vec::new());
+        let settings = MatchSettings { steps: 10, random: vec![false], ..settings(&game, text, [false; 2]) };
+        let played = settings.host_match("m", &[0], &mut transport, &mut Rng::new(1));
+        assert!(!played.completed && played.joint_moves.len() == 10);
+        assert_eq!(transport.1.last().unwrap(), "0 ( ABORT m )");
     }
 
     #[test]

@@ -1,44 +1,46 @@
-//! As much HTTP as the protocol needs, and as little trust: one message a connection, from clients that may forget to say
-//! how long it is, send it in the address of a GET, or never finish.
+//! The part of HTTP that the protocol needs: one message a connection, from clients that may not announce its length, send it
+//! in the address of a GET, or never finish.
 //!
 //! A message is read until as many bytes came as were announced, or until its parentheses are closed, or until the sender
-//! ends or falls silent. Everything is bounded: bytes of head and body, the time for both, the number of connections that
-//! are still being read; one more closes the oldest, so that slow senders cannot keep a host's message out.
+//! ends or falls silent. Everything is bounded: bytes of head and body, the time for both, and the number of connections that
+//! are still being read. One more connection closes the oldest, so that slow senders cannot keep a host's message out.
 
-use super::message::Balance;
+use super::lock;
+use super::message::ParenBalance;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Bytes of a body; a rulesheet may have four million.
-pub const LONGEST_BODY: usize = 5 << 20;
-const LONGEST_HEAD: usize = 64 << 10;
-/// Time to send a whole message.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// A sender that is silent for so long has said all it had to say, where it did not announce how much.
-const SILENCE: Duration = Duration::from_millis(1_500);
-/// The same, once all parentheses are closed: then more was announced than there is.
-const SHORT_SILENCE: Duration = Duration::from_millis(300);
-/// Connections that may be read at the same time.
-const READING: usize = 64;
+/// The most bytes of a body; a rulesheet may have four million.
+pub const MAX_BODY: usize = 5 << 20;
+/// The most bytes of a head.
+const MAX_HEAD: usize = 64 << 10;
+/// The time in which a whole message must come.
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A sender that did not announce a length and is silent for so long has sent everything.
+const IDLE_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// The same for a sender that announced more than has come, though all parentheses are closed.
+const CLOSED_IDLE_TIMEOUT: Duration = Duration::from_millis(300);
+/// The most connections that are read at the same time.
+const MAX_UNREAD: usize = 64;
 
-/// Where bytes come from.
-pub trait Source {
+/// A connection to a sender.
+pub trait Connection {
     /// Reads some bytes, 0 at the end; an error of kind `TimedOut` if none came in time.
-    fn pull(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize>;
+    fn read_some(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize>;
 
     /// Sends an interim response.
-    fn push(&mut self, bytes: &[u8]) -> io::Result<()>;
+    fn write_interim(&mut self, bytes: &[u8]) -> io::Result<()>;
 }
 
-impl Source for &TcpStream {
-    fn pull(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
-        if patience.is_zero() {
+impl Connection for &TcpStream {
+    fn read_some(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
+        if timeout.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        self.set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
+        self.set_read_timeout(Some(timeout.max(Duration::from_millis(1))))?;
         loop {
             match io::Read::read(self, buffer) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -48,12 +50,12 @@ impl Source for &TcpStream {
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write_interim(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.write_all(bytes)
     }
 }
 
-/// A request, as far as it matters.
+/// A request, without the headers.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
     /// `GET`, `POST`, `OPTIONS` ..
@@ -62,38 +64,39 @@ pub struct Request {
     pub message: String,
 }
 
-/// Why a request is refused: status and a line.
+/// Why a request is refused: an HTTP status and a line.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Refusal(pub u16, pub &'static str);
+pub struct HttpError(pub u16, pub &'static str);
 
-/// Bytes that have arrived, and those to come.
-struct Inbox<'a, S> {
-    source: &'a mut S,
+/// Reads from a connection, with a deadline.
+struct ByteReader<'a, S> {
+    connection: &'a mut S,
+    /// Bytes that have come and were not taken yet.
     bytes: Vec<u8>,
     /// When everything must have come.
-    until: Instant,
-    /// How long a silence in the middle of something may be.
-    patience: Duration,
+    deadline: Instant,
+    /// How long a sender may be silent in the middle of a line, a chunk or an announced body.
+    idle_timeout: Duration,
 }
 
-impl<S: Source> Inbox<'_, S> {
-    /// Waits for more; `false` if nothing came within `patience`, or the sender has ended.
-    fn more(&mut self, patience: Duration) -> Result<bool, Refusal> {
-        let left = self.until.saturating_duration_since(Instant::now());
+impl<S: Connection> ByteReader<'_, S> {
+    /// Waits for more bytes; `false` if none came within `idle_timeout`, or the sender has ended.
+    fn more(&mut self, idle_timeout: Duration) -> Result<bool, HttpError> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
         let mut buffer = [0; 16 << 10];
-        match self.source.pull(&mut buffer, patience.min(left)) {
+        match self.connection.read_some(&mut buffer, idle_timeout.min(left)) {
             Ok(n) => {
                 self.bytes.extend_from_slice(&buffer[..n]);
                 Ok(n > 0)
             }
-            Err(e) if e.kind() == io::ErrorKind::TimedOut && left > patience => Ok(false),
-            Err(e) if e.kind() == io::ErrorKind::TimedOut => Err(Refusal(408, "the message did not come in time")),
-            Err(_) => Err(Refusal(400, "the connection was lost")),
+            Err(e) if e.kind() == io::ErrorKind::TimedOut && left > idle_timeout => Ok(false),
+            Err(e) if e.kind() == io::ErrorKind::TimedOut => Err(HttpError(408, "the message did not come in time")),
+            Err(_) => Err(HttpError(400, "the connection was lost")),
         }
     }
 
     /// Takes a line without its end.
-    fn line(&mut self) -> Result<String, Refusal> {
+    fn line(&mut self) -> Result<String, HttpError> {
         let mut seen = 0;
         loop {
             if let Some(n) = self.bytes[seen..].iter().position(|&b| b == b'\n') {
@@ -101,22 +104,22 @@ impl<S: Source> Inbox<'_, S> {
                 return Ok(String::from_utf8_lossy(&line).trim_end().to_string());
             }
             seen = self.bytes.len();
-            if seen > LONGEST_HEAD {
-                return Err(Refusal(431, "the head is too long"));
+            if seen > MAX_HEAD {
+                return Err(HttpError(431, "the head is too long"));
             }
-            if !self.more(self.patience)? {
-                return Err(Refusal(400, "the head is not complete"));
+            if !self.more(self.idle_timeout)? {
+                return Err(HttpError(400, "the head is not complete"));
             }
         }
     }
 
     /// Takes so many bytes, or fewer if no more come although the message is complete.
-    fn exactly(&mut self, length: usize) -> Result<Vec<u8>, Refusal> {
-        let mut balance = Balance::default();
+    fn exactly(&mut self, length: usize) -> Result<Vec<u8>, HttpError> {
+        let mut balance = ParenBalance::default();
         let mut complete = balance.feed(&self.bytes);
         while self.bytes.len() < length {
             let before = self.bytes.len();
-            if !self.more(if complete { SHORT_SILENCE } else { self.patience })? {
+            if !self.more(if complete { CLOSED_IDLE_TIMEOUT } else { self.idle_timeout })? {
                 break;
             }
             complete = balance.feed(&self.bytes[before..]);
@@ -126,35 +129,35 @@ impl<S: Source> Inbox<'_, S> {
     }
 
     /// Takes bytes until the message is complete.
-    fn balanced(&mut self, silence: Duration) -> Result<Vec<u8>, Refusal> {
-        let mut balance = Balance::default();
+    fn balanced(&mut self, idle_timeout: Duration) -> Result<Vec<u8>, HttpError> {
+        let mut balance = ParenBalance::default();
         let mut complete = balance.feed(&self.bytes);
-        while !complete && self.bytes.len() <= LONGEST_BODY {
+        while !complete && self.bytes.len() <= MAX_BODY {
             let before = self.bytes.len();
-            if !self.more(silence)? {
+            if !self.more(idle_timeout)? {
                 break;
             }
             complete = balance.feed(&self.bytes[before..]);
         }
-        if self.bytes.len() > LONGEST_BODY {
-            return Err(Refusal(413, "the message is too long"));
+        if self.bytes.len() > MAX_BODY {
+            return Err(HttpError(413, "the message is too long"));
         }
         Ok(std::mem::take(&mut self.bytes))
     }
 
     /// Takes chunks, each announced by a line with its length in hexadecimal.
-    fn chunks(&mut self) -> Result<Vec<u8>, Refusal> {
+    fn chunks(&mut self) -> Result<Vec<u8>, HttpError> {
         let mut body = Vec::new();
         loop {
             let line = self.line()?;
             let digits = line.split(';').next().unwrap_or_default().trim();
-            let length = usize::from_str_radix(digits, 16).map_err(|_| Refusal(400, "a chunk has no length"))?;
-            if length > LONGEST_BODY - body.len() {
-                return Err(Refusal(413, "the message is too long"));
+            let length = usize::from_str_radix(digits, 16).map_err(|_| HttpError(400, "a chunk has no length"))?;
+            if length > MAX_BODY - body.len() {
+                return Err(HttpError(413, "the message is too long"));
             }
             while self.bytes.len() < length + usize::from(length > 0) {
-                if !self.more(self.patience)? {
-                    return Err(Refusal(400, "a chunk is not complete"));
+                if !self.more(self.idle_timeout)? {
+                    return Err(HttpError(400, "a chunk is not complete"));
                 }
             }
             if length == 0 {
@@ -167,25 +170,25 @@ impl<S: Source> Inbox<'_, S> {
 }
 
 /// Reads a request.
-pub fn read_request(source: &mut impl Source, until: Instant) -> Result<Request, Refusal> {
-    let mut inbox = Inbox { source, bytes: Vec::new(), until, patience: PATIENCE };
-    let mut first = inbox.line()?;
+pub fn read_request(connection: &mut impl Connection, deadline: Instant) -> Result<Request, HttpError> {
+    let mut reader = ByteReader { connection, bytes: Vec::new(), deadline, idle_timeout: MESSAGE_TIMEOUT };
+    let mut first = reader.line()?;
     if first.is_empty() {
-        first = inbox.line()?;
+        first = reader.line()?;
     }
     let mut words = first.split_ascii_whitespace();
     let method = words.next().unwrap_or_default().to_ascii_uppercase();
     if method.is_empty() || method.len() > 16 || !method.bytes().all(|b| b.is_ascii_alphabetic()) {
-        return Err(Refusal(400, "this is not HTTP"));
+        return Err(HttpError(400, "this is not HTTP"));
     }
     let target = first[method.len().min(first.len())..].trim();
     let target = target.rsplit_once(" HTTP/").map_or(target, |(t, _)| t).trim();
     let (mut length, mut chunked, mut head) = (None, false, first.len());
     loop {
-        let line = inbox.line()?;
+        let line = reader.line()?;
         head += line.len();
-        if head > LONGEST_HEAD {
-            return Err(Refusal(431, "the head is too long"));
+        if head > MAX_HEAD {
+            return Err(HttpError(431, "the head is too long"));
         }
         if line.is_empty() {
             break;
@@ -194,11 +197,11 @@ pub fn read_request(source: &mut impl Source, until: Instant) -> Result<Request,
         let value = value.trim();
         match name.trim().to_ascii_lowercase().as_str() {
             "content-length" => {
-                length = Some(value.parse::<u64>().map_err(|_| Refusal(400, "Content-Length is not a number"))?)
+                length = Some(value.parse::<u64>().map_err(|_| HttpError(400, "Content-Length is not a number"))?)
             }
             "transfer-encoding" => chunked = value.to_ascii_lowercase().contains("chunked"),
             "expect" => {
-                let _ = inbox.source.push(b"HTTP/1.1 100 Continue\r\n\r\n");
+                let _ = reader.connection.write_interim(b"HTTP/1.1 100 Continue\r\n\r\n");
             }
             _ => {}
         }
@@ -208,11 +211,11 @@ pub fn read_request(source: &mut impl Source, until: Instant) -> Result<Request,
         asked.split_once('=').filter(|(key, _)| key.starts_with('?')).map_or(asked.as_str(), |(_, value)| value);
     let body = match length {
         _ if method == "OPTIONS" || method == "HEAD" => Vec::new(),
-        _ if chunked => inbox.chunks()?,
-        Some(n) if n > LONGEST_BODY as u64 => return Err(Refusal(413, "the message is too long")),
-        Some(n) => inbox.exactly(n as usize)?,
-        None if method != "GET" => inbox.balanced(SILENCE)?,
-        None if asked.is_empty() => inbox.balanced(SHORT_SILENCE)?,
+        _ if chunked => reader.chunks()?,
+        Some(n) if n > MAX_BODY as u64 => return Err(HttpError(413, "the message is too long")),
+        Some(n) => reader.exactly(n as usize)?,
+        None if method != "GET" => reader.balanced(IDLE_TIMEOUT)?,
+        None if asked.is_empty() => reader.balanced(CLOSED_IDLE_TIMEOUT)?,
         None => Vec::new(),
     };
     let body = String::from_utf8_lossy(&body).into_owned();
@@ -220,7 +223,7 @@ pub fn read_request(source: &mut impl Source, until: Instant) -> Result<Request,
     Ok(Request { method, message })
 }
 
-/// Undoes the encoding of an address.
+/// Decodes the percent-encoding of an address.
 fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let digit = |i: usize| bytes.get(i).and_then(|&b| (b as char).to_digit(16));
@@ -240,7 +243,7 @@ fn decode(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A response with the headers that let a page ask.
+/// A response, with headers that allow scripts on web pages to ask.
 pub fn response(status: u16, body: &str) -> String {
     let reason = match status {
         200 => "OK",
@@ -258,45 +261,45 @@ pub fn response(status: u16, body: &str) -> String {
 }
 
 /// Connections that are still being read, oldest first.
-type Reading = Arc<Mutex<VecDeque<(u64, TcpStream)>>>;
+type Unread = Arc<Mutex<VecDeque<(u64, TcpStream)>>>;
 
 /// Answers requests for ever, each on a thread of its own. The answer gets the moment at which the connection was made.
 pub fn serve(listener: &TcpListener, answer: impl Fn(Request, Instant) -> (u16, String) + Send + Sync + 'static) {
     let answer = Arc::new(answer);
-    let reading: Reading = Reading::default();
+    let unread: Unread = Unread::default();
     for number in 0.. {
         let Ok((stream, _)) = listener.accept() else {
-            // Out of descriptors, most likely: some will be free soon.
+            // Most likely the process is out of descriptors: some will be free soon.
             std::thread::sleep(Duration::from_millis(20));
             continue;
         };
         let arrived = Instant::now();
         if let Ok(copy) = stream.try_clone() {
-            let mut list = lock(&reading);
+            let mut list = lock(&unread);
             list.push_back((number, copy));
-            if list.len() > READING
+            if list.len() > MAX_UNREAD
                 && let Some((_, oldest)) = list.pop_front()
             {
                 let _ = oldest.shutdown(Shutdown::Both);
             }
         }
-        let (answer, reading) = (answer.clone(), reading.clone());
-        let converse = move || {
-            let request = read_request(&mut &stream, arrived + PATIENCE);
-            lock(&reading).retain(|(n, _)| *n != number);
+        let (answer, unread) = (answer.clone(), unread.clone());
+        let handle = move || {
+            let request = read_request(&mut &stream, arrived + MESSAGE_TIMEOUT);
+            lock(&unread).retain(|(n, _)| *n != number);
             let (status, body) = match request {
                 Ok(request) if request.method == "OPTIONS" || request.method == "HEAD" => (200, String::new()),
                 Ok(request) => answer(request, arrived),
-                Err(Refusal(status, line)) => (status, line.to_string()),
+                Err(HttpError(status, line)) => (status, line.to_string()),
             };
             close(&stream, &response(status, &body));
         };
         // Without a thread the connection is simply closed.
-        let _ = std::thread::Builder::new().name("message".into()).spawn(converse);
+        let _ = std::thread::Builder::new().name("message".into()).spawn(handle);
     }
 }
 
-/// Sends a response and sees it through: what the sender still sends is read for a moment, because closing a connection
+/// Sends a response and closes the connection. What the sender still sends is read for a moment, because closing a connection
 /// with unread bytes may destroy the answer on its way.
 fn close(mut stream: &TcpStream, response: &str) {
     let _ = stream.set_write_timeout(Some(Duration::from_secs(2)));
@@ -306,33 +309,29 @@ fn close(mut stream: &TcpStream, response: &str) {
     }
     let until = Instant::now() + Duration::from_millis(500);
     let mut buffer = [0; 16 << 10];
-    while let Ok(n) = stream.pull(&mut buffer, until.saturating_duration_since(Instant::now())) {
+    while let Ok(n) = stream.read_some(&mut buffer, until.saturating_duration_since(Instant::now())) {
         if n == 0 {
             break;
         }
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Why a message got no answer.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Silence {
-    /// Time was up.
+pub enum NoAnswer {
+    /// The deadline has passed.
     TimedOut,
     /// There was no connection, or it broke.
     Broken(String),
 }
 
 /// Sends a message to a player as the standard server does, and gives its answer.
-pub fn ask(address: &str, message: &str, until: Instant) -> Result<String, Silence> {
+pub fn ask(address: &str, message: &str, deadline: Instant) -> Result<String, NoAnswer> {
     let broken = |e: io::Error| match e.kind() {
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Silence::TimedOut,
-        _ => Silence::Broken(e.to_string()),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => NoAnswer::TimedOut,
+        _ => NoAnswer::Broken(e.to_string()),
     };
-    let left = || until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    let left = || deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     let mut stream = Err(io::Error::other("the name has no address"));
     for address in address.to_socket_addrs().map_err(broken)? {
         stream = TcpStream::connect_timeout(&address, left());
@@ -349,17 +348,17 @@ pub fn ask(address: &str, message: &str, until: Instant) -> Result<String, Silen
     let _ = stream.set_nodelay(true);
     stream.set_write_timeout(Some(left())).map_err(broken)?;
     (&stream).write_all(request.as_bytes()).map_err(broken)?;
-    let mut inbox = Inbox { source: &mut &stream, bytes: Vec::new(), until, patience: Duration::MAX };
-    let lost = |Refusal(status, line): Refusal| match status {
-        408 => Silence::TimedOut,
-        _ => Silence::Broken(line.into()),
+    let mut reader = ByteReader { connection: &mut &stream, bytes: Vec::new(), deadline, idle_timeout: Duration::MAX };
+    let lost = |HttpError(status, line): HttpError| match status {
+        408 => NoAnswer::TimedOut,
+        _ => NoAnswer::Broken(line.into()),
     };
     let mut length = None;
-    if !inbox.line().map_err(lost)?.starts_with("HTTP/") {
-        return Err(Silence::Broken("the answer is not HTTP".into()));
+    if !reader.line().map_err(lost)?.starts_with("HTTP/") {
+        return Err(NoAnswer::Broken("the answer is not HTTP".into()));
     }
     loop {
-        let line = inbox.line().map_err(lost)?;
+        let line = reader.line().map_err(lost)?;
         if line.is_empty() {
             break;
         }
@@ -369,11 +368,9 @@ pub fn ask(address: &str, message: &str, until: Instant) -> Result<String, Silen
             length = value.trim().parse::<usize>().ok();
         }
     }
-    while inbox.bytes.len() < length.unwrap_or(LONGEST_BODY).min(LONGEST_BODY)
-        && inbox.more(Duration::MAX).map_err(lost)?
-    {}
-    inbox.bytes.truncate(length.unwrap_or(LONGEST_BODY));
-    Ok(String::from_utf8_lossy(&inbox.bytes).trim().to_string())
+    while reader.bytes.len() < length.unwrap_or(MAX_BODY).min(MAX_BODY) && reader.more(Duration::MAX).map_err(lost)? {}
+    reader.bytes.truncate(length.unwrap_or(MAX_BODY));
+    Ok(String::from_utf8_lossy(&reader.bytes).trim().to_string())
 }
 
 #[cfg(test)]
@@ -383,8 +380,8 @@ mod tests {
     /// Bytes in pieces, then silence or the end.
     struct Script(VecDeque<Vec<u8>>, bool);
 
-    impl Source for Script {
-        fn pull(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+    impl Connection for Script {
+        fn read_some(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
             match self.0.pop_front() {
                 Some(piece) => {
                     buffer[..piece.len()].copy_from_slice(&piece);
@@ -395,12 +392,12 @@ mod tests {
             }
         }
 
-        fn push(&mut self, _: &[u8]) -> io::Result<()> {
+        fn write_interim(&mut self, _: &[u8]) -> io::Result<()> {
             Ok(())
         }
     }
 
-    fn request(pieces: &[&str], ends: bool) -> Result<Request, Refusal> {
+    fn request(pieces: &[&str], ends: bool) -> Result<Request, HttpError> {
         let pieces = pieces.iter().map(|p| p.as_bytes().to_vec()).collect();
         read_request(&mut Script(pieces, ends), Instant::now() + Duration::from_secs(60))
     }

@@ -7,18 +7,18 @@
 //!
 //! The reader is iterative and bounds the nesting; whatever is wrong is one line.
 
-/// What is asked of a player.
+/// A message to a player.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Message {
-    /// Who are you, and are you free?
+    /// Asks for our name and whether we are free.
     Info,
-    /// Are you there?
+    /// Asks whether we are there.
     Ping,
-    /// A match begins.
+    /// Begins a match.
     Start {
         /// The match.
         id: String,
-        /// Which role is ours.
+        /// Our role.
         role: String,
         /// The rulesheet, exactly as it came.
         rules: String,
@@ -27,47 +27,47 @@ pub enum Message {
         /// Seconds for each move.
         play: f64,
     },
-    /// Choose a move, after this joint move was made; none the first time.
+    /// Asks for a move after this joint move; none the first time.
     Play {
         /// The match.
         id: String,
-        /// What each role did.
+        /// The move of each role.
         joint: Option<Vec<String>>,
     },
-    /// The match is over, after this joint move.
+    /// Ends a match after this joint move.
     Stop {
         /// The match.
         id: String,
-        /// What each role did.
+        /// The move of each role.
         joint: Option<Vec<String>>,
     },
-    /// The match is called off.
+    /// Calls a match off.
     Abort {
         /// The match.
         id: String,
     },
-    /// A game that may be played later.
+    /// Announces a game that may be played later.
     Preview {
         /// The rulesheet, exactly as it came.
         rules: String,
-        /// Seconds to think about it.
+        /// Seconds to prepare for it.
         clock: f64,
     },
 }
 
-/// How a message was written, and thus how its answer should be.
+/// How a message was written, and so how its answer is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Style {
+pub struct Notation {
     /// `info()` instead of `( INFO )`.
     pub infix: bool,
     /// The keyword came in capitals.
-    pub loud: bool,
+    pub uppercase: bool,
 }
 
-impl Style {
+impl Notation {
     /// A word of the protocol.
     pub fn word(&self, word: &str) -> String {
-        if self.loud { word.to_uppercase() } else { word.to_string() }
+        if self.uppercase { word.to_uppercase() } else { word.to_string() }
     }
 
     /// A move that is known in prefix notation.
@@ -79,13 +79,13 @@ impl Style {
     }
 }
 
-/// Deeper nesting than any rulesheet may have.
-const DEEPEST: usize = 220;
+/// The deepest nesting of parentheses; no rulesheet may have more.
+const MAX_DEPTH: usize = 220;
 
-/// The longest clock that is believed: a day.
-const LONGEST_CLOCK: f64 = 86_400.0;
+/// The longest clock in seconds: a day. Longer ones count as this.
+const MAX_CLOCK: f64 = 86_400.0;
 
-/// A name, or a list with the place where its text stands.
+/// A name, or a list with its place in the text.
 #[derive(Debug)]
 enum Term<'a> {
     Name(&'a str),
@@ -113,40 +113,41 @@ impl Term<'_> {
     }
 }
 
-struct Frame<'a> {
+/// A list whose end has not come yet.
+struct OpenList<'a> {
     close: char,
     infix: bool,
     start: usize,
     items: Vec<Term<'a>>,
 }
 
-/// All terms of a text, and whether it is in the newer notation.
+/// All terms of a text, and whether it is in infix notation.
 fn read(text: &str) -> Result<(Vec<Term<'_>>, bool), String> {
     let text_infix = text.trim_start().starts_with(|c| c != '(' && c != ';');
-    let mut open: Vec<Frame> = vec![Frame { close: '\0', infix: text_infix, start: 0, items: Vec::new() }];
+    let mut open: Vec<OpenList> = vec![OpenList { close: '\0', infix: text_infix, start: 0, items: Vec::new() }];
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let depth = open.len();
-        let frame = open.last_mut().ok_or("nothing is open")?;
+        let innermost = open.last_mut().ok_or("nothing is open")?;
         match c {
             ';' => while chars.next_if(|&(_, c)| c != '\n').is_some() {},
-            ',' if frame.infix => {}
+            ',' if innermost.infix => {}
             c if c.is_whitespace() || c == '\u{feff}' => {}
-            '(' | '[' if depth > DEEPEST => {
-                return Err(format!("more than {DEEPEST} parentheses inside one another ({at})"));
+            '(' | '[' if depth > MAX_DEPTH => {
+                return Err(format!("more than {MAX_DEPTH} parentheses inside one another ({at})"));
             }
-            '(' => open.push(Frame { close: ')', infix: false, start: at, items: Vec::new() }),
-            '[' if frame.infix => open.push(Frame { close: ']', infix: true, start: at, items: Vec::new() }),
-            c if c == ')' || (c == ']' && frame.infix) => {
-                if frame.close != c {
+            '(' => open.push(OpenList { close: ')', infix: false, start: at, items: Vec::new() }),
+            '[' if innermost.infix => open.push(OpenList { close: ']', infix: true, start: at, items: Vec::new() }),
+            c if c == ')' || (c == ']' && innermost.infix) => {
+                if innermost.close != c {
                     return Err(format!("\"{c}\" closes nothing (byte {at})"));
                 }
-                let Some(Frame { start, items, .. }) = open.pop() else { return Err("nothing is open".into()) };
+                let Some(OpenList { start, items, .. }) = open.pop() else { return Err("nothing is open".into()) };
                 let list = Term::List(items, start..at + 1);
                 open.last_mut().ok_or("nothing is open")?.items.push(list);
             }
             _ => {
-                let infix = frame.infix;
+                let infix = innermost.infix;
                 let plain = |c: char| !(c.is_whitespace() || "();".contains(c) || infix && "[],".contains(c));
                 let mut end = at + c.len_utf8();
                 while let Some((i, c)) = chars.next_if(|&(_, c)| plain(c)) {
@@ -154,25 +155,25 @@ fn read(text: &str) -> Result<(Vec<Term<'_>>, bool), String> {
                 }
                 let name = Term::Name(&text[at..end]);
                 match infix && chars.next_if(|&(_, c)| c == '(').is_some() {
-                    true if depth > DEEPEST => {
-                        return Err(format!("more than {DEEPEST} parentheses inside one another ({at})"));
+                    true if depth > MAX_DEPTH => {
+                        return Err(format!("more than {MAX_DEPTH} parentheses inside one another ({at})"));
                     }
-                    true => open.push(Frame { close: ')', infix: true, start: at, items: vec![name] }),
-                    false => frame.items.push(name),
+                    true => open.push(OpenList { close: ')', infix: true, start: at, items: vec![name] }),
+                    false => innermost.items.push(name),
                 }
             }
         }
     }
     match (open.pop(), open.is_empty()) {
-        (Some(frame), true) => Ok((frame.items, text_infix)),
-        (Some(frame), false) => Err(format!("\"(\" at byte {} is never closed", frame.start)),
+        (Some(innermost), true) => Ok((innermost.items, text_infix)),
+        (Some(innermost), false) => Err(format!("\"(\" at byte {} is never closed", innermost.start)),
         (None, _) => Err("nothing is open".into()),
     }
 }
 
 impl Message {
     /// Reads a message, and how it was written.
-    pub fn read(text: &str) -> Result<(Message, Style), String> {
+    pub fn read(text: &str) -> Result<(Message, Notation), String> {
         let (mut terms, infix) = read(text)?;
         let items = match (terms.len(), terms.pop()) {
             (1, Some(Term::List(items, _))) => items,
@@ -183,7 +184,7 @@ impl Message {
         let Some((Term::Name(verb), rest)) = items.split_first() else {
             return Err("a message begins with its keyword".into());
         };
-        let style = Style { infix, loud: verb.chars().any(|c| c.is_ascii_uppercase()) };
+        let notation = Notation { infix, uppercase: verb.chars().any(|c| c.is_ascii_uppercase()) };
         let verb = verb.to_ascii_lowercase();
         let message = match (verb.as_str(), rest) {
             ("info", _) => Message::Info,
@@ -191,25 +192,25 @@ impl Message {
             ("start", [Term::Name(id), role, rules, start, play]) => Message::Start {
                 id: id.to_string(),
                 role: role.prefix(),
-                rules: sheet(text, rules)?,
+                rules: rulesheet(text, rules)?,
                 start: clock(start)?,
                 play: clock(play)?,
             },
-            ("play", [Term::Name(id), joint]) => Message::Play { id: id.to_string(), joint: moves(joint) },
-            ("stop", [Term::Name(id), joint]) => Message::Stop { id: id.to_string(), joint: moves(joint) },
+            ("play", [Term::Name(id), joint]) => Message::Play { id: id.to_string(), joint: joint_move(joint) },
+            ("stop", [Term::Name(id), joint]) => Message::Stop { id: id.to_string(), joint: joint_move(joint) },
             ("stop", [Term::Name(id)]) => Message::Stop { id: id.to_string(), joint: None },
             ("abort", [Term::Name(id)]) => Message::Abort { id: id.to_string() },
-            ("preview", [rules, clock_]) => Message::Preview { rules: sheet(text, rules)?, clock: clock(clock_)? },
+            ("preview", [rules, clock_]) => Message::Preview { rules: rulesheet(text, rules)?, clock: clock(clock_)? },
             ("start" | "play" | "stop" | "abort" | "preview", _) => {
                 return Err(format!("{verb} does not take these {} arguments", rest.len()));
             }
             _ => return Err("the keyword is none of info, ping, start, play, stop, abort, preview".into()),
         };
-        Ok((message, style))
+        Ok((message, notation))
     }
 }
 
-fn sheet(text: &str, term: &Term<'_>) -> Result<String, String> {
+fn rulesheet(text: &str, term: &Term<'_>) -> Result<String, String> {
     match term {
         Term::List(_, place) if text[place.clone()].starts_with('(') => Ok(text[place.clone()].to_string()),
         Term::List(..) => Ok(term.prefix()),
@@ -220,11 +221,11 @@ fn sheet(text: &str, term: &Term<'_>) -> Result<String, String> {
 fn clock(term: &Term<'_>) -> Result<f64, String> {
     let Term::Name(text) = term else { return Err("a clock is a number of seconds".into()) };
     let seconds: Option<f64> = text.parse().ok();
-    seconds.filter(|s| *s >= 0.0).map(|s| s.min(LONGEST_CLOCK)).ok_or("a clock is a number of seconds".into())
+    seconds.filter(|s| *s >= 0.0).map(|s| s.min(MAX_CLOCK)).ok_or("a clock is a number of seconds".into())
 }
 
 /// A joint move; `NIL` or an empty list is none.
-fn moves(term: &Term<'_>) -> Option<Vec<String>> {
+fn joint_move(term: &Term<'_>) -> Option<Vec<String>> {
     match term {
         Term::Name(name) if name.eq_ignore_ascii_case("nil") => None,
         Term::Name(_) => Some(vec![term.prefix()]),
@@ -238,22 +239,22 @@ pub fn joint_text(joint: Option<&[String]>) -> String {
     joint.map_or("NIL".into(), |moves| format!("( {} )", moves.join(" ")))
 }
 
-/// A rulesheet on one line, without comments: not every player can read more than that.
+/// A rulesheet on one line and without comments, because some players can read nothing else.
 pub fn one_line(rules: &str) -> String {
     let code = rules.lines().map(|line| line.split(';').next().unwrap_or_default());
     code.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
-/// Tells when a message is complete, for senders that do not say how long it is: all parentheses are closed again.
+/// Tells when a message whose length was not announced is complete: when all its parentheses are closed.
 #[derive(Default)]
-pub struct Balance {
+pub struct ParenBalance {
     depth: usize,
     opened: bool,
     comment: bool,
 }
 
-impl Balance {
-    /// Looks at the next bytes; whether the message is complete with them.
+impl ParenBalance {
+    /// Reads the next bytes, and tells whether the message is complete with them.
     pub fn feed(&mut self, bytes: &[u8]) -> bool {
         for &b in bytes {
             match b {
@@ -319,9 +320,9 @@ mod tests {
             panic!()
         };
         assert_eq!((rules.as_str(), role.as_str()), ("((role x)(<= terminal(true (a,b 1))))", "x"));
-        let (_, style) = Message::read("INFO()").unwrap();
-        assert_eq!((style.term("(mark 1 (f 3))"), style.term("noop")), ("mark(1,f(3))".into(), "noop".into()));
-        assert_eq!(style.word("ready"), "READY");
+        let (_, notation) = Message::read("INFO()").unwrap();
+        assert_eq!((notation.term("(mark 1 (f 3))"), notation.term("noop")), ("mark(1,f(3))".into(), "noop".into()));
+        assert_eq!(notation.word("ready"), "READY");
     }
 
     #[test]
@@ -364,7 +365,7 @@ mod tests {
 
     #[test]
     fn a_message_is_complete_when_all_is_closed() {
-        let mut b = Balance::default();
+        let mut b = ParenBalance::default();
         assert!(!b.feed(b"  ( PLAY m ((mark 1"));
         assert!(!b.feed(b" ;)))\n 3) noop) "));
         assert!(b.feed(b")"));

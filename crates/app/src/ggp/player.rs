@@ -1,24 +1,27 @@
-//! `ludex ggp`: a player for match hosts. This file is the match as the protocol sees it, without sockets: a message and
-//! the moment of its arrival go in, the answer comes out in time.
+//! `ludex ggp`: a player for match hosts. Sockets are in `http`: here a message and the moment of its arrival go in, and the
+//! answer comes out in time.
 //!
-//! One match at a time; whoever asks for another meanwhile hears `busy`, unless the running one has been silent for so long
-//! that its host must be gone. The joint moves of the host are the truth: what we answered ourselves is never assumed to
-//! have been played. A joint move that the rules do not allow is ignored, so that no stray message can lose the match.
+//! One match at a time: other hosts hear `busy`, unless the host of the running match has been silent for so long that it must
+//! be gone. The joint moves of the host count, not what we answered. A joint move that the rules do not allow is ignored, so
+//! that no stray message can lose the match.
 
-use super::learner::Learner;
-use super::message::{Message, Style};
-use super::mind::{AtOnce, Mind, Order, PLAIN, Ponder, Prepare, Reader, Shelf, Task, Turn, find_move, lock};
-use super::{http, note};
+use super::joint_moves::{JointMoves, parse_joint_move};
+use super::match_worker::{MatchSetup, MatchWorker, MoveRequest, Ponder, WorkerCommand, WorkerKind};
+use super::message::{Message, Notation};
+use super::prepare::{DEFAULT_AGENT, Prepare, SpecAgent, fallback_spec};
+use super::rules_cache::RulesCache;
+use super::start_clock_learner::StartClockLearner;
+use super::{http, lock, note};
 use crate::verbs::say;
 use crate::{Usage, spec};
 use anyhow::{Context, Result};
 use clap::Parser;
-use ludex_core::{Game, Limit, Rng};
+use ludex_core::Rng;
 use ludex_gdl::GdlGame;
-use ludex_play::Spec;
+use ludex_play::{Spec, Stop, Table};
+use ludex_train::systems::system;
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -26,20 +29,21 @@ use std::time::{Duration, Instant};
 #[derive(Parser)]
 #[command(
     after_help = "Examples:\n  ludex ggp                                        wait for a match host on port 9147\n  \
+    ludex ggp --address 0.0.0.0                      also for hosts on other machines\n  \
     ludex ggp --port 9148 --agent 'uct(c=0.7)'       another player on the same machine\n  \
     ludex ggp --learn carl-playout --keep learned    learn in the start clock, and go on when the same game comes again\n  \
-    ludex ggp-server rules/connect4.kif --start 5 --play 2 localhost:9147 localhost:9148\n\nThe agent thinks \
-    for as long as the clocks allow; counts in its spec, such as sims=1000, hold besides."
+    ludex ggp-server rules/connect4.kif --start 5 --play 2 localhost:9147 localhost:9148\n\nThe agent searches \
+    for as long as the clocks allow; limits in its spec, such as sims=1000, count besides."
 )]
 pub struct Args {
     /// Where to listen; 0 takes any free port
     #[arg(long, default_value_t = 9147)]
     port: u16,
-    /// On which address to listen; 127.0.0.1 is for hosts on this machine only
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
-    bind: String,
+    /// On which address to listen; 0.0.0.0 is for hosts on all machines, and the protocol knows no passwords
+    #[arg(long, default_value = "127.0.0.1", alias = "bind")]
+    address: String,
     /// Who chooses moves: a spec (see `ludex agents`) or a .toml file
-    #[arg(long, value_name = "SPEC", default_value = PLAIN)]
+    #[arg(long, value_name = "SPEC", default_value = DEFAULT_AGENT)]
     agent: String,
     /// Learn in the start clock with this system (see `ludex learn --list`); what it learned plays
     #[arg(long, value_name = "SYSTEM", conflicts_with = "agent")]
@@ -59,7 +63,7 @@ pub struct Args {
     /// Milliseconds of every clock that are kept back for the way to the host; at least 15 % always are
     #[arg(long, value_name = "MS", default_value_t = 400)]
     margin: u64,
-    /// Think in the others' time too; worth it for agents that keep their tree (reuse=on)
+    /// Search in the others' time too; worth it for agents that keep their tree (reuse=on)
     #[arg(long)]
     ponder: bool,
     /// Everything random comes from here (time limits apart)
@@ -69,22 +73,19 @@ pub struct Args {
 
 impl Args {
     pub fn run(&self) -> Result<()> {
-        let spec = spec(&self.agent)?;
-        try_out(&spec)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if self.name.is_empty() || !self.name.chars().all(plain) {
             return Err(Usage("--name takes letters, digits and - _ . only".into()).into());
         }
-        let listener = TcpListener::bind((self.bind.as_str(), self.port))
-            .with_context(|| format!("listening on {}:{}", self.bind, self.port))?;
+        let spec = spec(&self.agent)?;
+        let prepare = self.prepare(&spec)?;
+        let listener = TcpListener::bind((self.address.as_str(), self.port))
+            .with_context(|| format!("listening on {}:{}", self.address, self.port))?;
         say(format!("{} listens on {}", self.name, listener.local_addr()?))?;
-        let player = Player::new(Settings {
+        let player = GgpPlayer::new(PlayerSettings {
             name: self.name.clone(),
-            limit: counts(&spec),
-            prepare: match self.learner()? {
-                Some(learner) => Arc::new(learner),
-                None => Arc::new(AtOnce(spec)),
-            },
+            prepare,
+            fallback: fallback_spec(&spec),
             margin: Duration::from_millis(self.margin),
             ponder: self.ponder,
             seed: self.seed,
@@ -92,126 +93,117 @@ impl Args {
         http::serve(&listener, move |request, arrived| player.answer(&request.message, arrived));
         Ok(())
     }
-}
 
-impl Args {
-    /// Who learns; options that do not exist are the user's to mend, before any match.
-    fn learner(&self) -> Result<Option<Learner>> {
-        let Some(system) = self.learn.clone() else { return Ok(None) };
+    /// What makes the agents of matches. A spec, system or option that no game could use is refused here, before any match: it
+    /// is tried on tic-tac-toe.
+    fn prepare(&self, spec: &Spec) -> Result<Arc<dyn Prepare>> {
+        let game = GdlGame::new("rules.kif", include_str!("../../../../rules/tictactoe.kif"), &Default::default())?;
+        let table = ludex_train::table::<GdlGame>(game);
+        let Some(name) = &self.learn else {
+            check_agent(&*table, spec)?;
+            return Ok(Arc::new(SpecAgent(spec.clone())));
+        };
+        let refused = |e: ludex_train::store::RunError| Usage(e.to_string());
         let (preset, settings, keep) = (self.preset.clone(), self.set.clone(), self.keep.clone());
-        let learner = Learner { system, preset, settings, keep, seed: self.seed };
-        let preset = self.preset.as_deref().unwrap_or("tick");
-        learner.plan("rules.kif", preset).map_err(|e| Usage(e.to_string()))?;
-        Ok(Some(learner))
+        let learner =
+            StartClockLearner { system: system(name).map_err(refused)?, preset, settings, keep, seed: self.seed };
+        learner.plan(&*table, self.preset.as_deref().unwrap_or("tick")).map_err(refused)?;
+        Ok(Arc::new(learner))
     }
 }
 
-/// A spec that no game could use is the user's to mend, before any match.
-fn try_out(spec: &Spec) -> Result<()> {
-    let game = GdlGame::new("rules.kif", include_str!("../../../../rules/tictactoe.kif"), &Default::default())?;
-    let tried = ludex_play::table(Arc::new(game)).agent(spec, 0);
-    tried.map(|_| ()).map_err(|e| Usage(format!("agent \"{spec}\": {e}")).into())
-}
-
-/// The counts in a spec, which hold beside the clock. Where `nodes` is the size of a tree it is none.
-fn counts(spec: &Spec) -> Limit {
-    let count = |key: &str| spec.args.iter().find(|(k, _)| k == key).and_then(|(_, v)| v.name.parse::<u64>().ok());
-    Limit {
-        simulations: count("sims"),
-        visits: count("visits"),
-        expansions: count("expansions"),
-        nodes: count("nodes").filter(|_| spec.name == "minimax"),
-        depth: count("depth").map(|d| d.min(1_000) as u32),
-        cpu: count("cpu_ms").map(Duration::from_millis),
-        ..Limit::default()
-    }
+/// Refuses an agent that cannot be built. Its models may be those of another game, but must be there.
+fn check_agent(table: &dyn Table, spec: &Spec) -> Result<()> {
+    let models = spec.models();
+    let built = match models.iter().find(|m| !m.path().exists()) {
+        Some(missing) => Err(format!("there is no model {missing}")),
+        None if models.is_empty() => table.agent(spec, 0).map(|_| ()).map_err(|e| e.to_string()),
+        None => table.check(spec).map_err(|e| e.to_string()),
+    };
+    built.map_err(|line| Usage(format!("agent \"{spec}\": {line}")).into())
 }
 
 /// How to play.
-pub struct Settings {
+pub struct PlayerSettings {
     /// The name to give to hosts.
     pub name: String,
     /// Makes the agent of each match.
     pub prepare: Arc<dyn Prepare>,
-    /// Counts that hold beside the clock.
-    pub limit: Limit,
+    /// The agent that plays where that one cannot.
+    pub fallback: Spec,
     /// What is kept back of every clock.
     pub margin: Duration,
-    /// Whether to think in the others' time.
+    /// Whether to search in the others' time.
     pub ponder: bool,
     /// Everything random comes from here.
     pub seed: u64,
 }
 
 /// The player, from one match to the next.
-pub struct Player {
-    settings: Settings,
-    shelf: Shelf,
-    state: Mutex<State>,
+pub struct GgpPlayer {
+    settings: PlayerSettings,
+    rules_cache: RulesCache,
+    state: Mutex<PlayerState>,
 }
 
 #[derive(Default)]
-struct State {
-    running: Option<Match>,
-    /// Matches begun, for seeds.
+struct PlayerState {
+    running: Option<RunningMatch>,
+    /// Matches that were begun, for seeds.
     begun: u64,
 }
 
 /// A match that is being played.
-struct Match {
-    task: Task,
-    play: Duration,
-    mind: Mind,
-    stopgap: Option<Mind>,
-    /// The stop flags of turns that may still be thought about.
-    thinking: Vec<Arc<AtomicBool>>,
-    /// The stop flag of thinking in the others' time.
-    pondering: Arc<AtomicBool>,
-    /// When the host is given up if it stays silent.
+struct RunningMatch {
+    setup: MatchSetup,
+    play_clock: Duration,
+    main: MatchWorker,
+    interim: Option<MatchWorker>,
+    /// Searches for moves that may still run.
+    searches: Vec<Stop>,
+    /// The search in the others' time.
+    pondering: Stop,
+    /// When the match is given up if the host stays silent.
     expires: Instant,
 }
 
-impl Drop for Match {
+impl Drop for RunningMatch {
     fn drop(&mut self) {
-        self.hush();
-        self.pondering.store(true, Ordering::Relaxed);
-        self.task.stop.store(true, Ordering::Relaxed);
+        self.stop_searches();
+        self.pondering.raise();
+        self.setup.stop.raise();
     }
 }
 
-impl Match {
-    /// Ends all thinking.
-    fn hush(&mut self) {
-        self.thinking.drain(..).for_each(|stop| stop.store(true, Ordering::Relaxed));
+impl RunningMatch {
+    fn stop_searches(&mut self) {
+        self.searches.drain(..).for_each(|stop| stop.raise());
     }
 
-    /// Whether a joint move could belong to this game, as far as can be told without following the match.
-    fn plausible(&self, joint: &[String]) -> bool {
-        match self.mind.progress.stage().game {
-            Some(game) => joint.len() == game.info().players() && joint.iter().all(|m| find_move(&game, m).is_some()),
-            None => true,
-        }
+    /// Whether a joint move may be one of this game, as far as can be told without following the match.
+    fn may_be_joint_move(&self, joint: &[String]) -> bool {
+        self.main.status.get().game.is_none_or(|game| parse_joint_move(&game, joint).is_some())
     }
 
-    /// A legal move of the state we know, if any mind has come so far.
-    fn standby(&self) -> Option<String> {
-        let full = self.mind.progress.stage().standby;
-        let stopgap = self.stopgap.as_ref().and_then(|m| m.progress.stage().standby);
-        full.into_iter().chain(stopgap).max_by_key(|(seen, _)| *seen).map(|(_, text)| text)
+    /// A legal move after the last joint move that a worker has read, if any worker has come so far.
+    fn fallback_move(&self) -> Option<String> {
+        let main = self.main.status.get().fallback_move;
+        let interim = self.interim.as_ref().and_then(|worker| worker.status.get().fallback_move);
+        main.into_iter().chain(interim).max_by_key(|(read, _)| *read).map(|(_, text)| text)
     }
 }
 
-/// How long to think, and when to answer at the very latest, after a message with this clock: at most 88 % of it, with time
-/// between the two, because on a busy machine a thread may end its thinking late.
+/// Until when to search, and when to answer at the latest, counted from a message with this clock: at most 88 % of it. There is
+/// time between the two, because on a busy machine a search may end late.
 fn deadlines(clock: Duration, margin: Duration) -> (Duration, Duration) {
     const SLACK: Duration = Duration::from_millis(150);
     let latest = clock.mul_f64(0.88).min(clock.saturating_sub(margin / 2));
-    let think = clock.mul_f64(0.85).min(clock.saturating_sub(margin)).min(latest.saturating_sub(SLACK));
-    (think, latest)
+    let search = clock.mul_f64(0.85).min(clock.saturating_sub(margin)).min(latest.saturating_sub(SLACK));
+    (search, latest)
 }
 
-/// A host that has been silent for so long is gone.
-fn patience(clock: Duration) -> Duration {
+/// A host that has been silent for so long after its clock is gone.
+fn host_timeout(clock: Duration) -> Duration {
     3 * clock + Duration::from_secs(10)
 }
 
@@ -219,31 +211,38 @@ fn seconds(clock: f64) -> Duration {
     Duration::try_from_secs_f64(clock).unwrap_or_default()
 }
 
-impl Player {
+/// The clocks of a match.
+#[derive(Clone, Copy)]
+struct Clocks {
+    start: Duration,
+    play: Duration,
+}
+
+impl GgpPlayer {
     /// A player without a match.
-    pub fn new(settings: Settings) -> Player {
-        Player { settings, shelf: Shelf::default(), state: Mutex::default() }
+    pub fn new(settings: PlayerSettings) -> GgpPlayer {
+        GgpPlayer { settings, rules_cache: RulesCache::default(), state: Mutex::default() }
     }
 
-    /// The answer to a message that arrived at this moment: a status and a text.
+    /// The answer to a message that arrived at this moment: an HTTP status and a text.
     pub fn answer(&self, text: &str, arrived: Instant) -> (u16, String) {
-        // A page that is merely opened asks who we are.
+        // A browser that opens the address asks who we are.
         let text = if text.trim().is_empty() { "info()" } else { text };
-        let (message, style) = match Message::read(text) {
+        let (message, notation) = match Message::read(text) {
             Ok(read) => read,
             Err(line) => return (400, line),
         };
         let answer = match message {
-            Message::Info => self.info(style),
-            Message::Ping => style.word(if self.busy() { "busy" } else { "ready" }),
+            Message::Info => self.info(notation),
+            Message::Ping => notation.word(if self.busy() { "busy" } else { "ready" }),
             Message::Start { id, role, rules, start, play } => {
-                let clocks = (seconds(start), seconds(play));
-                style.word(self.start(&id, role, rules, clocks, arrived))
+                let clocks = Clocks { start: seconds(start), play: seconds(play) };
+                notation.word(self.start(id, role, rules, clocks, arrived))
             }
-            Message::Play { id, joint } => self.play(&id, joint, arrived, style),
-            Message::Stop { id, joint } => style.word(self.stop(&id, joint)),
-            Message::Abort { id } => style.word(self.abort(&id)),
-            Message::Preview { rules, clock } => style.word(self.preview(rules, seconds(clock), arrived)),
+            Message::Play { id, joint } => self.play(&id, joint, arrived, notation),
+            Message::Stop { id, joint } => notation.word(self.stop(&id, joint)),
+            Message::Abort { id } => notation.word(self.abort(&id)),
+            Message::Preview { rules, clock } => notation.word(self.preview(rules, seconds(clock), arrived)),
         };
         (200, answer)
     }
@@ -252,123 +251,131 @@ impl Player {
         lock(&self.state).running.as_ref().is_some_and(|m| m.expires > Instant::now())
     }
 
-    fn info(&self, style: Style) -> String {
+    fn info(&self, notation: Notation) -> String {
         let status = if self.busy() { "busy" } else { "available" };
         let name = &self.settings.name;
-        match style.infix {
+        match notation.infix {
             true => format!("[[name,{name}],[status,{status}]]"),
             false => format!("((name {name}) (status {status}))"),
         }
     }
 
-    fn start(
-        &self,
-        id: &str,
-        role: String,
-        rules: String,
-        (start, play): (Duration, Duration),
-        arrived: Instant,
-    ) -> &'static str {
-        let (think, latest) = deadlines(start, self.settings.margin);
-        let (progress, task) = {
+    /// What the workers of a match are told.
+    fn setup(&self, id: String, rules: String, role: Option<String>, deadline: Instant, seed: u64) -> MatchSetup {
+        MatchSetup {
+            id,
+            rules,
+            role,
+            joint_moves: JointMoves::default(),
+            deadline,
+            seed,
+            prepare: self.settings.prepare.clone(),
+            fallback: self.settings.fallback.clone(),
+            rules_cache: self.rules_cache.clone(),
+            stop: Stop::new(),
+        }
+    }
+
+    fn start(&self, id: String, role: String, rules: String, clocks: Clocks, arrived: Instant) -> &'static str {
+        let (search, latest) = deadlines(clocks.start, self.settings.margin);
+        let (status, setup) = {
             let mut state = lock(&self.state);
             if let Some(running) = &state.running {
                 if running.expires > arrived {
-                    note(id, &format!("refused: {} is running", running.task.id));
+                    note(&id, &format!("refused: {} is running", running.setup.id));
                     return "busy";
                 }
-                note(&running.task.id, "given up: its host is silent");
+                note(&running.setup.id, "given up: its host is silent");
             }
             state.begun += 1;
-            let task = Task {
-                id: id.to_string(),
-                rules,
-                role: Some(role),
-                ledger: Default::default(),
-                until: arrived + think,
-                seed: Rng::derive(self.settings.seed, state.begun),
-                prepare: self.settings.prepare.clone(),
-                limit: self.settings.limit.clone(),
-                shelf: self.shelf.clone(),
-                stop: Default::default(),
-            };
-            let (s, p) = (start.as_secs_f64(), play.as_secs_f64());
-            note(id, &format!("{} with clocks {s} and {p}", task.role.as_deref().unwrap_or_default()));
-            let mind = Mind::begin(task.clone(), Reader::Full);
-            let progress = mind.progress.clone();
-            let expires = arrived + start + patience(play);
-            let (stopgap, thinking, pondering) = (None, Vec::new(), Arc::default());
-            state.running = Some(Match { task: task.clone(), play, mind, stopgap, thinking, pondering, expires });
-            (progress, task)
+            let (start, play) = (clocks.start.as_secs_f64(), clocks.play.as_secs_f64());
+            note(&id, &format!("{role} with clocks {start} and {play}"));
+            let seed = Rng::derive(self.settings.seed, state.begun);
+            let setup = self.setup(id, rules, Some(role), arrived + search, seed);
+            let main = MatchWorker::spawn(setup.clone(), WorkerKind::Main);
+            let status = main.status.clone();
+            state.running = Some(RunningMatch {
+                setup: setup.clone(),
+                play_clock: clocks.play,
+                main,
+                interim: None,
+                searches: Vec::new(),
+                pondering: Stop::new(),
+                expires: arrived + clocks.start + host_timeout(clocks.play),
+            });
+            (status, setup)
         };
-        if !progress.wait(arrived + think / 4, |s| s.game.is_some()) && !task.stop.load(Ordering::Relaxed) {
-            // Reading the rules takes long, or failed: something must be able to play.
-            let stopgap = Mind::begin(task.clone(), Reader::Stopgap);
+        status.wait(arrived + search / 4, |s| s.game.is_some() || s.ended);
+        if status.get().game.is_none() && !setup.stop.raised() {
+            // Reading the rules takes long, or failed.
+            let interim = MatchWorker::spawn(setup.clone(), WorkerKind::Interim);
             let mut state = lock(&self.state);
-            if let Some(running) = state.running.as_mut().filter(|m| Arc::ptr_eq(&m.task.ledger, &task.ledger)) {
-                running.stopgap = Some(stopgap);
+            if let Some(running) = state.running.as_mut().filter(|m| m.setup.joint_moves.same(&setup.joint_moves)) {
+                running.interim = Some(interim);
             }
         }
-        progress.wait(arrived + latest, |s| s.ready || s.ended);
+        status.wait(arrived + latest, |s| s.ready || s.ended);
         "ready"
     }
 
-    fn play(&self, id: &str, joint: Option<Vec<String>>, arrived: Instant, style: Style) -> String {
+    fn play(&self, id: &str, joint: Option<Vec<String>>, arrived: Instant, notation: Notation) -> String {
         let (reply, replies) = channel();
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = Stop::new();
         let latest = {
             let mut state = lock(&self.state);
-            let Some(running) = state.running.as_mut().filter(|m| m.task.id == id) else { return style.word("busy") };
-            let (think, latest) = deadlines(running.play, self.settings.margin);
+            let Some(running) = state.running.as_mut().filter(|m| m.setup.id == id) else {
+                return notation.word("busy");
+            };
+            let (search, latest) = deadlines(running.play_clock, self.settings.margin);
             if let Some(joint) = joint {
-                if !running.plausible(&joint) {
+                if !running.may_be_joint_move(&joint) {
                     note(id, &format!("ignored: no joint move of this game: {}", joint.join(" ")));
-                    return style.term(&running.standby().unwrap_or("noop".into()));
+                    return notation.term(&running.fallback_move().unwrap_or("noop".into()));
                 }
-                running.hush();
-                lock(&running.task.ledger).push(joint);
+                running.stop_searches();
+                running.setup.joint_moves.push(joint);
             }
-            running.expires = arrived + running.play + patience(running.play);
-            running.thinking.retain(|stop| !stop.load(Ordering::Relaxed));
-            running.thinking.push(stop.clone());
-            running.pondering.store(true, Ordering::Relaxed);
-            running.pondering = Arc::default();
-            let until = arrived + running.play;
-            let ponder = self.settings.ponder.then(|| Ponder { until, stop: running.pondering.clone() });
-            let turn = Turn { until: arrived + think, stop: stop.clone(), reply, ponder };
-            let stage = running.mind.progress.stage();
-            if stage.ended && running.stopgap.is_none() {
-                note(id, "the first mind has ended; another takes over");
-                running.stopgap = Some(Mind::begin(running.task.clone(), Reader::Stopgap));
-            } else if stage.ready && !stage.ended {
-                running.stopgap = None;
+            running.expires = arrived + running.play_clock + host_timeout(running.play_clock);
+            running.searches.retain(|stop| !stop.raised());
+            running.searches.push(stop.clone());
+            running.pondering.raise();
+            running.pondering = Stop::new();
+            let ponder = Ponder { deadline: arrived + running.play_clock, stop: running.pondering.clone() };
+            let ponder = self.settings.ponder.then_some(ponder);
+            let main = running.main.status.get();
+            if main.ended && running.interim.is_none() {
+                note(id, "the main worker has ended; an interim one takes over");
+                running.interim = Some(MatchWorker::spawn(running.setup.clone(), WorkerKind::Interim));
+            } else if main.ready && !main.ended {
+                running.interim = None;
             }
-            if let Some(stopgap) = &running.stopgap {
-                stopgap.tell(Order::Turn(Turn { stop: stop.clone(), reply: turn.reply.clone(), ponder: None, ..turn }));
+            let request = |reply, ponder| {
+                WorkerCommand::Choose(MoveRequest { deadline: arrived + search, stop: stop.clone(), reply, ponder })
+            };
+            if let Some(interim) = &running.interim {
+                interim.send(request(reply.clone(), None));
             }
-            running.mind.tell(Order::Turn(turn));
+            running.main.send(request(reply, ponder));
             arrived + latest
         };
         let answer = replies.recv_timeout(latest.saturating_duration_since(Instant::now()));
-        stop.store(true, Ordering::Relaxed);
+        stop.raise();
         let answer = answer.ok().or_else(|| {
             note(id, "no move in time; any legal one instead");
-            lock(&self.state).running.as_ref().filter(|m| m.task.id == id).and_then(Match::standby)
+            lock(&self.state).running.as_ref().filter(|m| m.setup.id == id).and_then(RunningMatch::fallback_move)
         });
-        style.term(&answer.unwrap_or("noop".into()))
+        notation.term(&answer.unwrap_or("noop".into()))
     }
 
     fn stop(&self, id: &str, joint: Option<Vec<String>>) -> &'static str {
-        let mut state = lock(&self.state);
-        let Some(running) = state.running.take_if(|m| m.task.id == id) else { return "busy" };
-        drop(state);
-        joint.into_iter().for_each(|joint| lock(&running.task.ledger).push(joint));
-        running.mind.tell(Order::Finish);
+        let Some(running) = lock(&self.state).running.take_if(|m| m.setup.id == id) else { return "busy" };
+        joint.into_iter().for_each(|joint| running.setup.joint_moves.push(joint));
+        running.main.send(WorkerCommand::Finish);
         "done"
     }
 
     fn abort(&self, id: &str) -> &'static str {
-        match lock(&self.state).running.take_if(|m| m.task.id == id) {
+        match lock(&self.state).running.take_if(|m| m.setup.id == id) {
             Some(_) => {
                 note(id, "called off by the host");
                 "aborted"
@@ -381,49 +388,54 @@ impl Player {
         if self.busy() {
             return "busy";
         }
-        let (think, latest) = deadlines(clock, self.settings.margin);
-        let mind = Mind::begin(
-            Task {
-                id: "preview".into(),
-                rules,
-                role: None,
-                ledger: Default::default(),
-                until: arrived + think,
-                seed: self.settings.seed,
-                prepare: self.settings.prepare.clone(),
-                limit: Limit::default(),
-                shelf: self.shelf.clone(),
-                stop: Default::default(),
-            },
-            Reader::Full,
-        );
-        mind.progress.wait(arrived + latest, |s| s.ready || s.ended);
+        let (search, latest) = deadlines(clock, self.settings.margin);
+        let setup = self.setup("preview".into(), rules, None, arrived + search, self.settings.seed);
+        let worker = MatchWorker::spawn(setup, WorkerKind::Main);
+        worker.status.wait(arrived + latest, |s| s.ready || s.ended);
         "ready"
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::mind::Brief;
+    use super::super::prepare::{PrepareRequest, PreparedAgent};
     use super::*;
-    use ludex_play::Agent;
+    use ludex_core::{Choice, Control, LimitKind, Payoffs};
+    use ludex_play::{Agent, AgentError, Position};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     const TICTACTOE: &str = include_str!("../../../../rules/tictactoe.kif");
 
-    fn player(spec: &str) -> Player {
+    /// A clock that no test waits for: agents have limits of their own, or are stopped.
+    const LONG: u32 = 120;
+    /// An answer that comes sooner did not wait for a long clock, however busy the machine is.
+    const SOON: Duration = Duration::from_secs(60);
+
+    fn settings(spec: &str) -> PlayerSettings {
         let spec: Spec = spec.parse().unwrap();
-        Player::new(Settings {
+        PlayerSettings {
             name: "test".into(),
-            limit: counts(&spec),
-            prepare: Arc::new(AtOnce(spec)),
+            fallback: fallback_spec(&spec),
+            prepare: Arc::new(SpecAgent(spec)),
             margin: Duration::from_millis(400),
             ponder: false,
             seed: 1,
-        })
+        }
     }
 
-    fn ask(p: &Player, text: &str) -> String {
+    fn player(spec: &str) -> GgpPlayer {
+        GgpPlayer::new(settings(spec))
+    }
+
+    fn ask(p: &GgpPlayer, text: &str) -> String {
         p.answer(text, Instant::now()).1
+    }
+
+    fn ask_soon(p: &GgpPlayer, text: &str) -> String {
+        let begun = Instant::now();
+        let answer = ask(p, text);
+        assert!(begun.elapsed() < SOON, "{text:.60} was answered after {:?}", begun.elapsed());
+        answer
     }
 
     fn start(id: &str, role: &str, rules: &str, clock: u32) -> String {
@@ -436,13 +448,13 @@ mod tests {
         assert_eq!(ask(&p, "( INFO )"), "((name test) (status available))");
         assert_eq!(ask(&p, "info()"), "[[name,test],[status,available]]");
         assert_eq!(ask(&p, "(ping)"), "ready");
-        assert_eq!(ask(&p, &start("match.1", "x", TICTACTOE, 5)), "READY");
+        assert_eq!(ask(&p, &start("match.1", "x", TICTACTOE, LONG)), "READY");
         assert_eq!(ask(&p, "(info)"), "((name test) (status busy))");
         assert!(ask(&p, "( PLAY match.1 NIL )").starts_with("(mark "));
         // The host says what was played, not we.
         assert_eq!(ask(&p, "( PLAY match.1 ((mark 1 1) noop) )"), "noop");
         assert!(ask(&p, "( PLAY match.1 (noop (mark 1 2)) )").starts_with("(mark "));
-        // x on a1 and b1, o on a2 and b2: whoever thinks ends it in c1.
+        // x on a1 and b1, o on a2 and b2: the winning move is c1.
         assert_eq!(ask(&p, "( PLAY match.1 ((mark 2 1) noop) )"), "noop");
         assert_eq!(ask(&p, "( PLAY match.1 (noop (mark 2 2)) )"), "(mark 3 1)");
         assert_eq!(ask(&p, "( STOP match.1 ((mark 3 1) noop) )"), "DONE");
@@ -454,13 +466,13 @@ mod tests {
         let p = player("uct(sims=100)");
         assert_eq!(ask(&p, "(play match.1 nil)"), "busy");
         assert_eq!(ask(&p, "(stop match.1 nil)"), "busy");
-        assert_eq!(ask(&p, &start("match.1", "o", TICTACTOE, 5)), "READY");
+        assert_eq!(ask(&p, &start("match.1", "o", TICTACTOE, LONG)), "READY");
         for stranger in
             ["(play match.2 nil)", "(stop match.2 (noop noop))", "(abort match.2)", "(preview ((role x)) 1)"]
         {
             assert_eq!(ask(&p, stranger), "busy", "{stranger}");
         }
-        assert_eq!(ask(&p, &start("match.2", "x", TICTACTOE, 5)), "BUSY");
+        assert_eq!(ask(&p, &start("match.2", "x", TICTACTOE, LONG)), "BUSY");
         assert_eq!(ask(&p, "(play match.1 nil)"), "noop");
         // None of these is a joint move that the rules allow.
         for joint in
@@ -471,26 +483,25 @@ mod tests {
         let answer = ask(&p, "(play match.1 ((mark 2 2) noop))");
         assert!(answer.starts_with("(mark ") && answer != "(mark 2 2)", "{answer}");
         assert_eq!(ask(&p, "(abort match.1)"), "aborted");
-        assert_eq!(ask(&p, &start("match.2", "x", TICTACTOE, 5)), "READY");
+        assert_eq!(ask(&p, &start("match.2", "x", TICTACTOE, LONG)), "READY");
     }
 
     #[test]
     fn a_match_whose_host_has_gone_gives_way() {
         let p = player("random");
-        assert_eq!(ask(&p, &start("match.1", "x", TICTACTOE, 1)), "READY");
-        let later = Instant::now() + Duration::from_secs(60);
-        assert_eq!(p.answer(&start("match.2", "x", TICTACTOE, 100), later).1, "READY");
+        assert_eq!(ask(&p, &start("match.1", "x", TICTACTOE, LONG)), "READY");
+        let later = Instant::now() + Duration::from_secs(10 * LONG as u64);
+        assert_eq!(p.answer(&start("match.2", "x", TICTACTOE, LONG), later).1, "READY");
         assert_eq!(ask(&p, "(play match.1 nil)"), "busy");
     }
 
     #[test]
-    fn rules_that_nobody_can_read_still_get_answers_in_time() {
+    fn rules_that_cannot_be_read_get_answers_without_waiting_for_the_clock() {
         let p = player("random");
-        let begun = Instant::now();
-        assert_eq!(ask(&p, "(start m x ((role x) (<= (legal x ?y) (true z)))  1 1)"), "ready");
-        assert_eq!(ask(&p, "(play m nil)"), "noop");
-        assert!(begun.elapsed() < Duration::from_millis(1900));
-        assert_eq!(ask(&p, "(stop m (a))"), "done");
+        let rules = "((role x) (<= (legal x ?y) (true z)))";
+        assert_eq!(ask_soon(&p, &format!("(start m x {rules} {LONG} {LONG})")), "ready");
+        assert_eq!(ask_soon(&p, "(play m nil)"), "noop");
+        assert_eq!(ask_soon(&p, "(stop m (a))"), "done");
     }
 
     #[test]
@@ -501,66 +512,117 @@ mod tests {
             (<= (goal a 0) (true (did a go)) (true (did b go)))
             (<= (goal b 100) (true (did b go))) (<= (goal b 0) (true (did b stay)))";
         let p = player("uct(sims=5000)");
-        assert_eq!(ask(&p, &start("m", "b", chicken, 5)), "READY");
+        assert_eq!(ask(&p, &start("m", "b", chicken, LONG)), "READY");
         assert_eq!(ask(&p, "(play m nil)"), "go", "going dominates for the second role");
         assert_eq!(ask(&p, "(abort m)"), "aborted");
-        assert_eq!(ask(&p, &start("m", "a", chicken, 5)), "READY");
+        assert_eq!(ask(&p, &start("m", "a", chicken, LONG)), "READY");
         assert_eq!(ask(&p, "(play m nil)"), "stay", "against a sensible second role the first must stay");
         assert_eq!(ask(&p, "(abort m)"), "aborted");
         let alone = "(role you)(init (at 0))(succ 0 1)(succ 1 2)(succ 2 3)(<= (legal you up) (role you))(<= (legal you quit)(role you))
             (<= (next (at ?m)) (does you up) (true (at ?n)) (succ ?n ?m)) (<= (next gone) (does you quit))
             (<= terminal (true gone)) (<= terminal (true (at 3))) (<= (goal you 100) (true (at 3))) (<= (goal you 10) (true gone))";
-        assert_eq!(ask(&p, &start("m", "you", alone, 5)), "READY");
+        assert_eq!(ask(&p, &start("m", "you", alone, LONG)), "READY");
         assert_eq!(ask(&p, "(play m nil)"), "up");
         assert_eq!(ask(&p, "(play m (up))"), "up");
     }
 
-    #[test]
-    fn thinking_in_the_others_time_ends_with_the_next_message() {
-        let p = Player::new(Settings { ponder: true, limit: Limit::default(), ..player(PLAIN).settings });
-        assert_eq!(ask(&p, &start("m", "o", TICTACTOE, 2)), "READY");
-        let begun = Instant::now();
-        assert_eq!(ask(&p, "(play m nil)"), "noop");
-        assert!(begun.elapsed() < Duration::from_millis(500));
-        std::thread::sleep(Duration::from_millis(100));
-        assert!(ask(&p, "(play m ((mark 2 2) noop))").starts_with("(mark "));
-        let begun = Instant::now();
-        assert_eq!(ask(&p, "(stop m (noop (mark 1 1)))"), "done");
-        assert!(begun.elapsed() < Duration::from_millis(500));
+    /// What a scripted agent does when it is asked.
+    type Script = fn(&dyn Position, &Control) -> Result<Choice, AgentError>;
+
+    /// Prepares an agent that follows a script and counts how often it was asked.
+    struct Scripted(Script, Arc<AtomicUsize>);
+
+    impl Prepare for Scripted {
+        fn prepare(&self, _: &PrepareRequest) -> Result<PreparedAgent, String> {
+            Ok(PreparedAgent::new(Box::new(Scripted(self.0, self.1.clone()))))
+        }
     }
 
-    /// Makes an agent that fails whenever it is asked: a match must survive it.
-    struct Broken;
-
-    impl Prepare for Broken {
-        fn prepare(&self, _: &Brief<'_>) -> Result<Box<dyn Agent>, String> {
-            struct Crash;
-            impl Agent for Crash {
-                fn start(&mut self, _: &dyn ludex_play::Position) {}
-                fn observe(&mut self, _: ludex_core::Move) {}
-                fn choose(&mut self, _: &Limit) -> ludex_core::Choice {
-                    panic!("on purpose")
-                }
-            }
-            Ok(Box::new(Crash))
+    impl Agent for Scripted {
+        fn choose(&mut self, at: &dyn Position, control: &Control) -> Result<Choice, AgentError> {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            (self.0)(at, control)
         }
+
+        fn limits(&self) -> &[LimitKind] {
+            &[]
+        }
+    }
+
+    fn scripted(script: Script, fallback: &str, ponder: bool) -> (GgpPlayer, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let prepare = Arc::new(Scripted(script, asked.clone()));
+        (GgpPlayer::new(PlayerSettings { prepare, ponder, ..settings(fallback) }), asked)
+    }
+
+    /// The first legal move, at once for the second player of tic-tac-toe and else not before the search is stopped.
+    fn first_move_when_stopped(at: &dyn Position, control: &Control) -> Result<Choice, AgentError> {
+        assert!(control.limit.is_empty(), "the agent knows no limits");
+        while at.mover().0 == 0 && !control.stopped() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mv = at.legal()[0];
+        let (value, root, line) = (Payoffs::draw(2), vec![], vec![mv]);
+        Ok(Choice { mv, value, root, nodes: 0, simulations: 0, depth: 0, line, bytes: 0 })
+    }
+
+    #[test]
+    fn pondering_ends_with_the_next_message() {
+        let (p, asked) = scripted(first_move_when_stopped, "uct(sims=50)", true);
+        assert_eq!(ask_soon(&p, &start("m", "o", TICTACTOE, LONG)), "READY");
+        assert_eq!(ask_soon(&p, "(play m nil)"), "noop");
+        while asked.load(Ordering::SeqCst) == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // The agent ponders now, and would do so for ever.
+        assert_eq!(ask_soon(&p, "(play m ((mark 2 2) noop))"), "(mark 1 1)");
+        assert_eq!(asked.load(Ordering::SeqCst), 2);
+        assert_eq!(ask_soon(&p, "(play m (noop (mark 1 1)))"), "noop");
+        assert_eq!(ask_soon(&p, "(stop m ((mark 1 2) noop))"), "done");
+    }
+
+    #[test]
+    fn an_agent_that_does_not_come_back_costs_the_search_but_not_the_move() {
+        let (p, _) = scripted(first_move_when_stopped, "uct(sims=50)", false);
+        assert_eq!(ask(&p, &format!("(start m x ({TICTACTOE}\n) {LONG} 4)")), "ready");
+        assert!(ask_soon(&p, "(play m nil)").starts_with("(mark "));
+        assert_eq!(ask_soon(&p, "(abort m)"), "aborted");
     }
 
     #[test]
     fn an_agent_that_fails_is_replaced() {
-        let settings = Settings { prepare: Arc::new(Broken), ..player("random").settings };
-        let p = Player::new(Settings { limit: Limit::simulations(500), ..settings });
-        assert_eq!(ask(&p, &start("m", "x", TICTACTOE, 5)), "READY");
-        assert!(ask(&p, "(play m nil)").starts_with("(mark "));
-        assert_eq!(ask(&p, "(play m ((mark 1 1) noop))"), "noop");
-        assert!(ask(&p, "(play m (noop (mark 2 1)))").starts_with("(mark "));
+        let crash: Script = |_, _| panic!("on purpose");
+        let error: Script = |_, _| Err(AgentError::Failed("on purpose".into()));
+        for script in [crash, error] {
+            let (p, asked) = scripted(script, "uct(sims=500)", false);
+            assert_eq!(ask(&p, &start("m", "x", TICTACTOE, LONG)), "READY");
+            assert!(ask(&p, "(play m nil)").starts_with("(mark "));
+            assert_eq!(asked.load(Ordering::SeqCst), 1);
+            // From here on the fallback plays, and plays well: x on a1 and b1 wins in c1.
+            assert_eq!(ask(&p, "(play m ((mark 1 1) noop))"), "noop");
+            assert!(ask(&p, "(play m (noop (mark 1 2)))").starts_with("(mark "));
+            assert_eq!(ask(&p, "(play m ((mark 2 1) noop))"), "noop");
+            assert_eq!(ask(&p, "(play m (noop (mark 2 2)))"), "(mark 3 1)");
+            assert_eq!(asked.load(Ordering::SeqCst), 1);
+        }
+    }
+
+    #[test]
+    fn an_agent_that_does_not_fit_the_game_is_replaced() {
+        // Alpha-beta is for two players.
+        let p = player("minimax(depth=3, ms=100)");
+        let alone = "(role you)(init s)(<= (legal you win)(true s))(<= (legal you lose)(true s))
+            (<= (next (did ?m)) (does you ?m))(<= terminal (not (true s)))
+            (<= (goal you 100) (true (did win)))(<= (goal you 0) (true (did lose)))";
+        assert_eq!(ask(&p, &start("m", "you", alone, LONG)), "READY");
+        assert_eq!(ask_soon(&p, "(play m nil)"), "win");
     }
 
     #[test]
     fn clocks_are_kept_with_a_margin() {
         for clock in [0.0, 0.5, 1.0, 2.0, 3.0, 10.0, 60.0, 600.0] {
-            let (think, latest) = deadlines(seconds(clock), Duration::from_millis(400));
-            assert!(think <= latest && latest.as_secs_f64() <= 0.88 * clock + 1e-9, "{clock}: {think:?} {latest:?}");
+            let (search, latest) = deadlines(seconds(clock), Duration::from_millis(400));
+            assert!(search <= latest && latest.as_secs_f64() <= 0.88 * clock + 1e-9, "{clock}: {search:?} {latest:?}");
         }
     }
 }

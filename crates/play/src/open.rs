@@ -4,7 +4,7 @@
 use crate::baselines;
 use crate::parts::near;
 use crate::spec::short;
-use crate::table::{Extension, Table, TableBuilder};
+use crate::table::{NativeTable, Table, TableBuilder};
 use ludex_core::{Game, TextError};
 use ludex_games::{Breakthrough, Checkers, Connect4, Dots, Draw, Mnk, Morris, Othello, Score};
 use ludex_gdl::{GdlGame, GdlOptions};
@@ -66,14 +66,9 @@ pub const GAMES: [Listing; 9] = [
 
 /// Opens a game by its name.
 pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {
-    open_with::<()>(name)
-}
-
-/// Opens a game by its name, with an extension.
-pub fn open_with<E: Extension>(name: &str) -> Result<Arc<dyn Table>, OpenError> {
     let name = name.trim();
     if name.ends_with(".kif") || name.ends_with(".gdl") {
-        return rulesheet::<E>(name);
+        return rulesheet(name);
     }
     let (family, rest) = name.split_once(':').unwrap_or((name, ""));
     if name.ends_with(':') {
@@ -81,22 +76,22 @@ pub fn open_with<E: Extension>(name: &str) -> Result<Arc<dyn Table>, OpenError> 
     }
     let mut options = NameOptions::read(family, rest)?;
     let table = match family {
-        "tictactoe" => plain::<E, _>(Mnk::<1>::new(family, 3, 3, 3, false)?),
+        "tictactoe" => plain(Mnk::<1>::new(family, 3, 3, 3, false)?),
         "connect4" => {
             let [cols, rows, k] = options.size([7, 6, 4], 2)?;
             match cols.saturating_mul(rows.saturating_add(1)) {
-                0..=64 => plain::<E, _>(Connect4::<u64>::new(cols, rows, k)?),
-                _ => plain::<E, _>(Connect4::<u128>::new(cols, rows, k)?),
+                0..=64 => plain(Connect4::<u64>::new(cols, rows, k)?),
+                _ => plain(Connect4::<u128>::new(cols, rows, k)?),
             }
         }
         "othello" => {
             let [cols, rows] = options.size([8, 8], 2)?;
-            with::<E, _>(Othello::new(cols as usize, rows as usize)?, baselines::othello)
+            with(Othello::new(cols as usize, rows as usize)?, baselines::othello)
         }
         "morris" => match options.value("draw") {
-            None => with::<E, _>(Morris::new(Draw::Repetition), baselines::morris),
-            Some(v) if v == "repetition" => with::<E, _>(Morris::new(Draw::Repetition), baselines::morris),
-            Some(v) if v == "turns200" => with::<E, _>(Morris::new(Draw::Turns200), baselines::morris),
+            None => with(Morris::new(Draw::Repetition), baselines::morris),
+            Some(v) if v == "repetition" => with(Morris::new(Draw::Repetition), baselines::morris),
+            Some(v) if v == "turns200" => with(Morris::new(Draw::Turns200), baselines::morris),
             Some(v) => return Err(bad(format!("morris:draw= is repetition or turns200, not \"{}\"", short(&v)))),
         },
         "dots" => {
@@ -107,8 +102,8 @@ pub fn open_with<E: Extension>(name: &str) -> Result<Arc<dyn Table>, OpenError> 
                 Some(v) => return Err(bad(format!("dots:score= is win or margin, not \"{}\"", short(v)))),
             };
             match cols <= 64 && rows <= 64 && Dots::<u64>::edges(cols, rows) <= 64 {
-                true => with::<E, _>(Dots::<u64>::new(cols, rows, score)?, baselines::dots),
-                false => with::<E, _>(Dots::<u128>::new(cols, rows, score)?, baselines::dots),
+                true => with(Dots::<u64>::new(cols, rows, score)?, baselines::dots),
+                false => with(Dots::<u128>::new(cols, rows, score)?, baselines::dots),
             }
         }
         "gomoku" | "mnk" => {
@@ -116,15 +111,15 @@ pub fn open_with<E: Extension>(name: &str) -> Result<Arc<dyn Table>, OpenError> 
             let [cols, rows, k] = options.size(standard, 2)?;
             let (c, r, exact) = (cols as usize, rows as usize, options.flag("exact"));
             match Mnk::<1>::bits(c.min(100), r.min(100)) {
-                0..=64 => plain::<E, _>(Mnk::<1>::new(family, c, r, k, exact)?),
-                65..=128 => plain::<E, _>(Mnk::<2>::new(family, c, r, k, exact)?),
-                129..=320 => plain::<E, _>(Mnk::<5>::new(family, c, r, k, exact)?),
-                _ => plain::<E, _>(Mnk::<8>::new(family, c, r, k, exact)?),
+                0..=64 => plain(Mnk::<1>::new(family, c, r, k, exact)?),
+                65..=128 => plain(Mnk::<2>::new(family, c, r, k, exact)?),
+                129..=320 => plain(Mnk::<5>::new(family, c, r, k, exact)?),
+                _ => plain(Mnk::<8>::new(family, c, r, k, exact)?),
             }
         }
         "breakthrough" => {
             let [cols, rows] = options.size([8, 8], 2)?;
-            plain::<E, _>(Breakthrough::new(cols, rows)?)
+            plain(Breakthrough::new(cols, rows)?)
         }
         "checkers" => {
             let [cols, rows] = options.size([8, 8], 2)?;
@@ -137,7 +132,7 @@ pub fn open_with<E: Extension>(name: &str) -> Result<Arc<dyn Table>, OpenError> 
                     }
                 },
             };
-            plain::<E, _>(Checkers::new(cols, rows, draw)?)
+            plain(Checkers::new(cols, rows, draw)?)
         }
         _ => return Err(unknown(family)),
     };
@@ -145,19 +140,48 @@ pub fn open_with<E: Extension>(name: &str) -> Result<Arc<dyn Table>, OpenError> 
     Ok(table)
 }
 
+/// Something that is done with a game whose type is known.
+pub trait NativeVisitor {
+    /// What it gives.
+    type Output;
+
+    /// Does it.
+    fn visit<G: Game>(self, native: &Arc<NativeTable<G>>) -> Self::Output;
+}
+
+/// Lets a visitor see the game behind a table that [`open`] made, with its type; `None` for tables of other games, which are
+/// extended when they are built. The one place that lists the types of games.
+pub fn visit_native<V: NativeVisitor>(table: &dyn Table, visitor: V) -> Option<V::Output> {
+    macro_rules! first_of {
+        ($($game:ty),*) => {
+            $(if let Some(native) = table.extension::<NativeTable<$game>>() {
+                return Some(visitor.visit(native));
+            })*
+        };
+    }
+    first_of!(Connect4<u64>, Connect4<u128>, Othello, Morris, Dots<u64>, Dots<u128>, Breakthrough, Checkers, GdlGame);
+    first_of!(Mnk<1>, Mnk<2>, Mnk<5>, Mnk<8>);
+    None
+}
+
 /// Reads a rulesheet from a file.
-fn rulesheet<E: Extension>(path: &str) -> Result<Arc<dyn Table>, OpenError> {
+fn rulesheet(path: &str) -> Result<Arc<dyn Table>, OpenError> {
     let bytes = std::fs::read(path).map_err(|e| OpenError::File(path.into(), e))?;
     let game = GdlGame::new(path, &String::from_utf8_lossy(&bytes), &GdlOptions::default());
-    Ok(plain::<E, _>(game.map_err(|e| OpenError::Rules(path.into(), e))?))
+    Ok(rulesheet_table(Arc::new(game.map_err(|e| OpenError::Rules(path.into(), e))?)))
 }
 
-fn plain<E: Extension, G: Game>(game: G) -> Arc<dyn Table> {
-    with::<E, G>(game, |table| table)
+/// The table of a rulesheet that has been read already.
+pub fn rulesheet_table(game: Arc<GdlGame>) -> Arc<dyn Table> {
+    TableBuilder::<GdlGame>::new(game).build()
 }
 
-fn with<E: Extension, G: Game>(game: G, baselines: fn(TableBuilder<G>) -> TableBuilder<G>) -> Arc<dyn Table> {
-    baselines(TableBuilder::new(game)).extend::<E>().build()
+fn plain<G: Game>(game: G) -> Arc<dyn Table> {
+    with(game, |table| table)
+}
+
+fn with<G: Game>(game: G, baselines: fn(TableBuilder<G>) -> TableBuilder<G>) -> Arc<dyn Table> {
+    baselines(TableBuilder::new(game)).build()
 }
 
 fn unknown(family: &str) -> OpenError {

@@ -179,8 +179,11 @@ pub struct TableBuilder<G: Game> {
     attach: Vec<Attach<G>>,
 }
 
-/// Makes what is attached to a table, with its type, when all parts are known.
-type Attach<G> = Box<dyn FnOnce(NativeTable<G>) -> (TypeId, Box<dyn Any + Send + Sync>)>;
+/// What is attached to a table, by its type.
+type Attached = (TypeId, Box<dyn Any + Send + Sync>);
+
+/// Makes what is attached to a table when all parts are known.
+type Attach<G> = Box<dyn FnOnce(NativeTable<G>) -> Attached>;
 
 impl<G: Game> TableBuilder<G> {
     /// A table of these rules, with all standard parts.
@@ -273,7 +276,8 @@ impl<G: Game> TableBuilder<G> {
         let TableBuilder { game, parts, solver, attach } = self;
         let parts = Arc::new(parts);
         let native = || NativeTable { game: game.clone(), parts: parts.clone() };
-        let attached = attach.into_iter().map(|make| make(native())).collect();
+        let own: Attached = (TypeId::of::<NativeTable<G>>(), Box::new(Arc::new(native())));
+        let attached = attach.into_iter().map(|make| make(native())).chain([own]).collect();
         Arc::new(TypedTable { game, parts, solver, attached })
     }
 }

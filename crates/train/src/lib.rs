@@ -36,6 +36,6 @@ pub mod systems;
 pub mod tune;
 
 pub use driver::{Context, Curve, Job, Learned, Stream, learn};
-pub use native::{Learning, NativeLearning, native, open, table};
+pub use native::{Learning, NativeLearning, learnable, native, open, table};
 pub use plan::{PRESETS, Plan, options, read as read_options};
 pub use report::{Report, RunView};

@@ -4,8 +4,9 @@ use crate::proof_selfplay::{ProofMatch, proof_match};
 use crate::records::{Labelled, Records};
 use crate::sarsa::Sarsa;
 use crate::store::RunError;
-use ludex_core::{Game, Payoffs};
-use ludex_play::{Extension, NativeTable, OpenError, Table, TableBuilder, open_with};
+use ludex_core::{Fact, Game, GameInfo, Move, Payoffs, TextError};
+use ludex_play::*;
+use std::any::{Any, TypeId};
 use std::sync::Arc;
 
 /// What learners ask of a game whose type they do not know.
@@ -51,9 +52,76 @@ impl Extension for Learning {
     }
 }
 
+/// Makes what learners ask of a game of any type.
+struct MakeNative;
+
+impl NativeVisitor for MakeNative {
+    type Output = Arc<dyn NativeLearning>;
+
+    fn visit<G: Game>(self, native: &Arc<NativeTable<G>>) -> Self::Output {
+        native.clone()
+    }
+}
+
+/// A table with what learners ask of its game.
+struct LearningTable {
+    table: Arc<dyn Table>,
+    native: Arc<dyn NativeLearning>,
+}
+
+impl Table for LearningTable {
+    fn info(&self) -> &GameInfo {
+        self.table.info()
+    }
+    fn start(&self) -> Box<dyn Position> {
+        self.table.start()
+    }
+    fn position(&self, text: &str) -> Result<Box<dyn Position>, TextError> {
+        self.table.position(text)
+    }
+    fn move_name(&self, m: Move) -> String {
+        self.table.move_name(m)
+    }
+    fn parse_move(&self, text: &str) -> Option<Move> {
+        self.table.parse_move(text)
+    }
+    fn fact_name(&self, f: Fact) -> String {
+        self.table.fact_name(f)
+    }
+    fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError> {
+        self.table.agent(spec, seed)
+    }
+    fn check(&self, spec: &Spec) -> Result<(), SpecError> {
+        self.table.check(spec)
+    }
+    fn parts(&self) -> Vec<PartInfo> {
+        self.table.parts()
+    }
+    fn option(&self, agent: &Spec, path: &str) -> Option<OptionInfo> {
+        self.table.option(agent, path)
+    }
+    fn owns(&self, position: &dyn Position) -> bool {
+        self.table.owns(position)
+    }
+    fn solve(&self, position: &dyn Position) -> Option<Box<dyn Solution>> {
+        self.table.solve(position)
+    }
+    fn attached(&self, ty: TypeId) -> Option<&(dyn Any + Send + Sync)> {
+        if ty == TypeId::of::<dyn NativeLearning>() { Some(&self.native) } else { self.table.attached(ty) }
+    }
+}
+
+/// A table that [`ludex_play`] opened, to learn on too.
+pub fn learnable(table: Arc<dyn Table>) -> Arc<dyn Table> {
+    match visit_native(&*table, MakeNative) {
+        Some(native) => Arc::new(LearningTable { table, native }),
+        None => table,
+    }
+}
+
 /// Opens a game by its name, to play and to learn.
 pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {
-    open_with::<Learning>(name)
+    ludex_play::open(name).map(learnable)
 }
 
 /// A table of rules of one's own, to play and to learn.

@@ -219,7 +219,7 @@ struct ActiveMatch<'a> {
 
 impl<'a> ActiveMatch<'a> {
     fn new(setup: &'a MatchSetup, kind: WorkerKind, game: Arc<GdlGame>, role: usize) -> Result<Self, String> {
-        let table = ludex_train::table::<GdlGame>(game.clone());
+        let table = ludex_train::learnable(ludex_play::rulesheet_table(game.clone()));
         let agent = match kind {
             WorkerKind::Interim => fallback_agent(setup, &*table)?,
             WorkerKind::Main => {

@@ -98,7 +98,7 @@ impl Args {
     /// is tried on tic-tac-toe.
     fn prepare(&self, spec: &Spec) -> Result<Arc<dyn Prepare>> {
         let game = GdlGame::new("rules.kif", include_str!("../../../../rules/tictactoe.kif"), &Default::default())?;
-        let table = ludex_train::table::<GdlGame>(game);
+        let table = ludex_train::learnable(ludex_play::rulesheet_table(Arc::new(game)));
         let Some(name) = &self.learn else {
             check_agent(&*table, spec)?;
             return Ok(Arc::new(SpecAgent(spec.clone())));

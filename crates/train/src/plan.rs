@@ -40,6 +40,9 @@ impl Plan {
         seed: u64,
         settings: &[String],
     ) -> Result<Plan, RunError> {
+        if i64::try_from(seed).is_err() {
+            return Err(RunError::Options(format!("a seed is at most {}", i64::MAX))); // as TOML has it
+        }
         let options = options(system.file(), preset, settings)?;
         system.check(&options, table)?;
         let [game, system, preset] = [&table.info().name, system.name(), preset].map(String::from);
@@ -119,7 +122,8 @@ fn set(options: &mut Toml, path: &str, value: Value) -> Result<(), RunError> {
 /// The least and the greatest value of options of these names, in any system, or of the option at a path; lists by element.
 /// All others lie between 0 and a billion.
 const BOUNDS: &str = "
-    matches 0 1e7   games 0 1e9   measure.games 0 1e6   tune.games 0 1e6   states 0 1e6   repeats 0 1e4   iterations 0 1e4   population 1 1e4   elites 1 1e4
+    matches 0 1e7   games 0 1e9   measure.games 0 1e6   tune.games 1 1e6   tune.sims 1 1e9   initial.matches 1 1e7
+    net.search.most 1 4000   net.search.patience 1 1e7   states 0 1e6   repeats 0 1e4   iterations 0 1e4   population 1 1e4   elites 1 1e4
     cycles 0 1e5   rounds 0 100   batch 0 1e6   opening_plies 0 1e4   opening_random 0 1e4   opening_uses 0 1e6
     opening_share 0 100   again_matches 0 1e7   level_games 0 1e6   levels 1 1e9   least_sims 1 1e9   most_sims 1 1e9
     cpu_ms 0 1e7   table 0 65536   depth 0 64   c 0 1e6   against 0 1e6   low 0 1e6   high 0 1e6   work 0 1e18

@@ -6,7 +6,7 @@
 //! result. A multilayer perceptron with three outputs (win, draw, loss) learns them, split by match. Later rounds are played by
 //! the search with the net of the round before, whose results are nearer to best play, and a new net learns from them.
 
-use super::{TypedSystem, check_spec, check_zero_sum, mse_text, usual_opponents, with_model};
+use super::{TypedSystem, check_matches, check_spec, check_zero_sum, mse_text, usual_opponents, with_model};
 use crate::dataset::{Dataset, SplitBy, wdl_examples};
 use crate::driver::{Context, Learned, Stream};
 use crate::encoders::{Coding, View, encoder};
@@ -189,6 +189,7 @@ impl TypedSystem for Cut {
         check_zero_sum(table, Self::NAME)?;
         o.train.mlp.check(o.train.encoder(table)?.inputs(), 3)?;
         let (g, p) = (&o.generate, &o.play);
+        check_matches(if g.rounds > 0 { g.matches.min(g.again_matches) } else { g.matches })?;
         let agents = [("generate.agent", &g.agent), ("generate.opening", &g.opening), ("generate.again", &g.again)];
         let plays = [("agent", &p.agent), ("literal", &p.literal), ("bare", &p.bare), ("plain", &p.plain)];
         agents.into_iter().chain(plays).try_for_each(|(option, spec)| check_spec(table, option, spec))

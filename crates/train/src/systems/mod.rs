@@ -116,6 +116,15 @@ fn check_spec(table: &dyn Table, option: &str, spec: &Spec) -> Result<(), RunErr
     table.check(spec).map_err(|e| RunError::Agent(option.into(), e))
 }
 
+/// Refuses a run that plays no match to learn from.
+fn check_matches(matches: usize) -> Result<(), RunError> {
+    if matches > 0 {
+        Ok(())
+    } else {
+        Err(RunError::Options("generate.matches=0: there is nothing to learn from".into()))
+    }
+}
+
 /// Refuses games that are not zero-sum games of two.
 fn check_zero_sum(table: &dyn Table, system: &str) -> Result<(), RunError> {
     let info = table.info();

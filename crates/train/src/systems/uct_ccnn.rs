@@ -5,7 +5,7 @@
 //! cascade-correlation net learns their values. The net then judges leaves of alpha-beta (NeuralMinimax) and children in Monte
 //! Carlo tree search (NeuralMCTS).
 
-use super::{TypedSystem, check_spec, mse_text, usual_opponents};
+use super::{TypedSystem, check_matches, check_spec, mse_text, usual_opponents};
 use crate::dataset::{Dataset, Duplicates as Join, ValueLabel, ValueLabels, for_each_row};
 use crate::driver::{Context, Learned, Stream};
 use crate::encoders::{Coding, encoder};
@@ -163,6 +163,7 @@ impl TypedSystem for UctCcnn {
     fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
         encoder(table, o.train.view, Coding::Facts)?;
         let g = &o.generate;
+        check_matches(g.matches.saturating_add(g.states.saturating_mul(g.repeats)))?;
         check_spec(table, "generate", &uct(g.sims.max(1), g.c).with("final", &g.final_move))?;
         let placeholder = ModelRef::from("model");
         let mut plays = vec![("play.mcts", &o.play.mcts), ("play.literal", &o.play.literal)];

@@ -7,7 +7,7 @@
 //!
 //! The paper chooses the epoch by the error on its generalisation set, which is then no longer untouched: a third set reports.
 
-use super::{TypedSystem, check_spec, mse_text, usual_opponents, with_model};
+use super::{TypedSystem, check_matches, check_spec, mse_text, usual_opponents, with_model};
 use crate::driver::{Context, Learned, Stream};
 use crate::encoders::{Coding, View, encoder};
 use crate::fit::{ErrorPoint, Fit, error_curve};
@@ -205,6 +205,7 @@ impl TypedSystem for UctNn {
     fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
         let inputs = o.train.encoder(table)?.inputs();
         check_mlp(&o.train.mlp(1), inputs, table.info().moves as usize)?;
+        check_matches(o.generate.matches)?;
         let agents = [("play.agent", &o.play.agent), ("play.ranked", &o.play.ranked), ("play.uct", &o.play.uct)];
         agents.into_iter().try_for_each(|(option, spec)| check_spec(table, option, spec))
     }

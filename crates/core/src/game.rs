@@ -130,6 +130,27 @@ pub trait Game: Send + Sync + 'static {
         on.truncate(new);
     }
 
+    /// How clearly each player won a game that is over, in [-1, 1]: discs, boxes, goal values. `None` where the game is not
+    /// over or knows no more than win, draw and loss. Its sign is that of the payoff. Learners may use it, results never do.
+    fn margin(&self, _s: &Self::State) -> Option<Payoffs> {
+        None
+    }
+
+    /// A move after which the game is over and the mover got 1, if there is one. Overridden where the board tells faster
+    /// than trying all moves.
+    fn win_in_one(&self, s: &Self::State) -> Option<Move> {
+        thread_local!(static MOVES: RefCell<Vec<Move>> = const { RefCell::new(Vec::new()) });
+        let mover = self.mover(s);
+        MOVES.with_borrow_mut(|moves| {
+            self.legal(s, moves);
+            moves.iter().copied().find(|&m| {
+                let mut child = s.clone();
+                self.play(&mut child, m);
+                self.outcome(&child).is_some_and(|p| p[mover] >= 1.0)
+            })
+        })
+    }
+
     /// A hash for tables: equal for equal states; states with equal keys have equal moves and values. The same in every
     /// version of the program and of the standard library: searches depend on it.
     fn key(&self, s: &Self::State) -> u64 {

@@ -1,11 +1,12 @@
 //! From facts to a net's inputs.
 //!
-//! Three independent choices, none with knowledge of a game:
+//! Independent choices, none with knowledge of a game:
 //! * facts as they are, or relative to the mover: with player 1 to move, every fact and move is replaced by its image
 //!   under the game's [`Mirror`], so that a net learns the view of one player only;
 //! * one input per fact, or [`InputCodes`] that give several facts one input, for codings such as 0.25 / 0.5 / 0.75 or
 //!   +1 / -1;
-//! * the state alone, or the state and a move ([`MoveInputs`]), for nets that score one move at a time.
+//! * the state alone, or the state and a move ([`MoveInputs`]), for nets that score one move at a time, or the state and who
+//!   moves, for nets with weights for each mover.
 //!
 //! Learners see encoded rows. Searches do not encode: [`crate::InferenceNet`] folds the encoder into the first layer.
 //! Planes of a board and convolutions are not offered: a fact has no place on a board here.
@@ -21,6 +22,8 @@ pub struct Encoder {
     mirror: Option<Mirror>,
     codes: Option<InputCodes>,
     move_inputs: MoveInputs,
+    /// Inputs that say who moves, one for each player; 0 if there are none.
+    movers: usize,
 }
 
 /// Inputs that several facts share: input `i` has the value `base[i]`, plus `code - base[i]` for each fact with
@@ -74,7 +77,7 @@ impl Encoder {
 
     /// One input per fact, for a game of this many facts.
     pub fn facts(facts: usize) -> Self {
-        Encoder { facts, mirror: None, codes: None, move_inputs: MoveInputs::None }
+        Encoder { facts, mirror: None, codes: None, move_inputs: MoveInputs::None, movers: 0 }
     }
 
     /// The same encoder relative to the mover, by this mirror.
@@ -102,6 +105,20 @@ impl Encoder {
         }
         let encoder = Encoder { codes: Some(codes), ..self };
         encoder.check_moves().map(|()| encoder)
+    }
+
+    /// The same encoder with one more input for each of so many players: who moves. Outputs then take the mover's view. For
+    /// nets that judge for each mover by weights of their own.
+    pub fn with_movers(self, movers: usize) -> Result<Self, Error> {
+        if self.mirror.is_some() || self.codes.is_some() || self.move_inputs != MoveInputs::None || movers == 0 {
+            return Err(Error::Config("who moves is an input beside plain facts only".into()));
+        }
+        Ok(Encoder { movers, ..self })
+    }
+
+    /// The number of inputs that say who moves.
+    pub fn movers(&self) -> usize {
+        self.movers
     }
 
     /// The same encoder with moves as inputs.
@@ -139,7 +156,7 @@ impl Encoder {
     }
 
     fn state_inputs(&self) -> usize {
-        self.codes.as_ref().map_or(self.facts, |c| c.base.len())
+        self.codes.as_ref().map_or(self.facts, |c| c.base.len()) + self.movers
     }
 
     /// Whether a move is an input, and how.
@@ -166,7 +183,7 @@ impl Encoder {
 
     /// The player whose view inputs and outputs take: the mover, or always player 0.
     pub fn viewer(&self, mover: Player) -> Player {
-        if self.mirror.is_some() { mover } else { Player(0) }
+        if self.mirror.is_some() || self.movers > 0 { mover } else { Player(0) }
     }
 
     /// The mirror to apply with this player to move.
@@ -182,6 +199,9 @@ impl Encoder {
         let seen = facts.iter().map(|&f| mirror.map_or(f, |m| m.facts[f.index()]));
         let Some(codes) = &self.codes else {
             out.indices.extend(seen.map(|f| f.0));
+            if self.movers > 0 {
+                out.indices.push(self.facts as u32 + mover.0 as u32);
+            }
             return;
         };
         out.dense.clear();

@@ -37,6 +37,7 @@ mod inference;
 mod learn;
 mod model;
 mod net;
+mod nnue;
 mod onnx;
 mod simd;
 mod tensor_file;
@@ -46,15 +47,20 @@ pub use data::{Data, Row, Split, SplitErrors};
 pub use encode::{EncodedRow, Encoder, InputCodes, MoveInputs};
 pub use error::Error;
 pub use head::{Head, Link};
-pub use inference::{Accumulator, AccumulatorStack, Batch, InferenceNet, LinearAccumulator, LinearScorer, Scratch};
+pub use inference::{
+    Accumulator, AccumulatorStack, Batch, InferenceNet, LinearAccumulator, LinearScorer, NnueStack, QuantisedNnue,
+    Scratch,
+};
 pub use learn::action::{ActionFeatures, ActionValues, Method};
 pub use learn::cascade::{
     CascadeConfig, CascadeLearner, CascadeStep, EarlyStopping, Objective, OutputTraining, SelectBy, Topology,
 };
 pub use learn::mlp::{Loss, MlpConfig, MlpLearner};
+pub use learn::nnue::{FactPermutation, NnueConfig, NnueExamples, NnueLearner, Replay};
 pub use learn::online::{LinearSgd, LinearSgdConfig, PassiveAggressive, PassiveAggressiveConfig, Regressor};
 pub use learn::optim::{LearningRate, Optimiser, Rprop, RpropKind};
 pub use learn::os_elm::{HiddenSizeChoice, HiddenSizeSearch, OsElm, OsElmConfig, choose_hidden_size};
 pub use model::{Model, Provenance};
 pub use net::{Cascade, Layer, Mlp, Net, Unit};
+pub use nnue::{Nnue, NnueHead, Phases, WIDTHS};
 pub use onnx::OnnxNames;

@@ -4,9 +4,11 @@
 //! sha256 of all before. A file that is truncated, altered, or made for another game or other rules is refused with an
 //! error of one line. Here a model is bytes; the caller reads and writes files.
 
+use crate::nnue::HIDDEN;
 use crate::tensor_file::{Tensor, TensorFile};
 use crate::{
-    Activation, Cascade, Encoder, Error, Head, InferenceNet, InputCodes, Layer, Link, Mlp, MoveInputs, Net, Unit,
+    Activation, Cascade, Encoder, Error, Head, InferenceNet, InputCodes, Layer, Link, Mlp, MoveInputs, Net, Nnue,
+    Phases, QuantisedNnue, Unit,
 };
 use ludex_core::{Fact, GameInfo, Mirror, Move};
 use serde::{Deserialize, Serialize};
@@ -62,13 +64,37 @@ struct EncoderHeader {
     mover_relative: bool,
     coded: bool,
     actions: MoveInputs,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    movers: usize,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum NetHeader {
-    Mlp { sizes: Vec<usize>, hidden: Activation, link: Link },
-    Cascade { inputs: usize, outputs: usize, units: Vec<(Activation, u32)>, link: Link },
+    Mlp {
+        sizes: Vec<usize>,
+        hidden: Activation,
+        link: Link,
+    },
+    Cascade {
+        inputs: usize,
+        outputs: usize,
+        units: Vec<(Activation, u32)>,
+        link: Link,
+    },
+    Nnue {
+        facts: usize,
+        width: usize,
+        movers: usize,
+        outputs: usize,
+        phase_starts: Vec<u32>,
+        most_active: usize,
+        link: Link,
+    },
 }
 
 impl Model {
@@ -98,7 +124,11 @@ impl Model {
             net: net(&file)?,
             provenance: file.json("provenance")?,
         };
-        model.inference_net()?; // a model that was read can be used
+        // A model that was read can be used.
+        match &model.net {
+            Net::Nnue(_) => model.nnue().map(|_| ())?,
+            _ => model.inference_net().map(|_| ())?,
+        }
         Ok(model)
     }
 
@@ -126,6 +156,22 @@ impl Model {
         InferenceNet::new(&self.net, &self.encoder, self.head)
     }
 
+    /// The net laid out for search, if it is an NNUE; an error if it is none, or does not fit encoder and head.
+    pub fn nnue(&self) -> Result<QuantisedNnue, Error> {
+        let Net::Nnue(net) = &self.net else { return Err(Error::Shape("the net is no NNUE".into())) };
+        if (self.encoder.fact_count(), self.encoder.movers()) != (net.facts(), net.movers) {
+            return Err(Error::Shape(format!(
+                "an NNUE of {} facts for {} encoded",
+                net.facts(),
+                self.encoder.fact_count()
+            )));
+        }
+        if self.head != (Head::Value { outputs: 1 }) || net.outputs() != 1 {
+            return Err(Error::Shape("an NNUE has one output, the mover's value".into()));
+        }
+        QuantisedNnue::new(net)
+    }
+
     fn encoder_header(&self) -> EncoderHeader {
         EncoderHeader {
             version: Encoder::VERSION,
@@ -133,6 +179,7 @@ impl Model {
             mover_relative: self.encoder.mirror().is_some(),
             coded: self.encoder.codes().is_some(),
             actions: self.encoder.move_inputs(),
+            movers: self.encoder.movers(),
         }
     }
 
@@ -163,11 +210,7 @@ impl Model {
             Net::Mlp(m) => {
                 let sizes = m.layers[..1].iter().map(|l| l.inputs).chain(m.layers.iter().map(|l| l.outputs)).collect();
                 file.put_json("net", &NetHeader::Mlp { sizes, hidden: m.hidden, link: m.link });
-                for (k, layer) in m.layers.iter().enumerate() {
-                    let shape = vec![layer.inputs, layer.outputs];
-                    file.put(format!("layer{k}.weights"), Tensor::F32(shape, layer.weights.clone()));
-                    file.put(format!("layer{k}.bias"), Tensor::F32(vec![layer.outputs], layer.bias.clone()));
-                }
+                m.layers.iter().enumerate().for_each(|(k, layer)| put_layer(file, &format!("layer{k}"), layer));
             }
             Net::Cascade(c) => {
                 let units = c.units.iter().map(|u| (u.act, u.depth)).collect();
@@ -179,8 +222,41 @@ impl Model {
                 let shape = vec![c.out.len(), 1 + c.inputs + c.units.len()];
                 file.put("outputs", Tensor::F32(shape, c.out.concat()));
             }
+            Net::Nnue(n) => {
+                file.put_json(
+                    "net",
+                    &NetHeader::Nnue {
+                        facts: n.facts(),
+                        width: n.width(),
+                        movers: n.movers,
+                        outputs: n.outputs(),
+                        phase_starts: n.phases.starts.clone(),
+                        most_active: n.most_active,
+                        link: n.link,
+                    },
+                );
+                if !n.phases.is_empty() {
+                    let counted: Vec<u32> = n.phases.counted.iter().map(|&c| c as u32).collect();
+                    file.put("phases.counted", Tensor::U32(vec![counted.len()], counted));
+                }
+                put_layer(file, "transformer", &n.transformer);
+                for (h, head) in n.heads.iter().enumerate() {
+                    head.iter().enumerate().for_each(|(k, layer)| put_layer(file, &format!("head{h}.layer{k}"), layer));
+                }
+            }
         }
     }
+}
+
+fn put_layer(file: &mut TensorFile, name: &str, layer: &Layer) {
+    let shape = vec![layer.inputs, layer.outputs];
+    file.put(format!("{name}.weights"), Tensor::F32(shape, layer.weights.clone()));
+    file.put(format!("{name}.bias"), Tensor::F32(vec![layer.outputs], layer.bias.clone()));
+}
+
+fn layer(file: &TensorFile, name: &str, inputs: usize, outputs: usize) -> Result<Layer, Error> {
+    let weights = file.floats(&format!("{name}.weights"), inputs * outputs)?;
+    Ok(Layer { inputs, outputs, weights, bias: file.floats(&format!("{name}.bias"), outputs)? })
 }
 
 fn check_sizes(sizes: &[usize]) -> Result<(), Error> {
@@ -219,6 +295,9 @@ fn encoder(file: &TensorFile) -> Result<Encoder, Error> {
         encoder =
             encoder.with_codes(InputCodes { base, by_fact: inputs.into_iter().zip(values).map(code).collect() })?;
     }
+    if header.movers > 0 {
+        return encoder.with_movers(header.movers);
+    }
     encoder.with_moves(header.actions)
 }
 
@@ -226,15 +305,8 @@ fn net(file: &TensorFile) -> Result<Net, Error> {
     match file.json("net")? {
         NetHeader::Mlp { sizes, hidden, link } => {
             check_sizes(&sizes)?;
-            let layer = |(k, w): (usize, &[usize])| {
-                Ok(Layer {
-                    inputs: w[0],
-                    outputs: w[1],
-                    weights: file.floats(&format!("layer{k}.weights"), w[0] * w[1])?,
-                    bias: file.floats(&format!("layer{k}.bias"), w[1])?,
-                })
-            };
-            let layers: Vec<Layer> = sizes.windows(2).enumerate().map(layer).collect::<Result<_, Error>>()?;
+            let layers = sizes.windows(2).enumerate().map(|(k, w)| layer(file, &format!("layer{k}"), w[0], w[1]));
+            let layers: Vec<Layer> = layers.collect::<Result<_, Error>>()?;
             Ok(Net::Mlp(Mlp { layers, hidden, link }))
         }
         NetHeader::Cascade { inputs, outputs, units, link } => {
@@ -247,6 +319,21 @@ fn net(file: &TensorFile) -> Result<Net, Error> {
             let out = file.floats("outputs", outputs * width)?.chunks(width).map(<[f32]>::to_vec).collect();
             let units = units.iter().enumerate().map(unit).collect::<Result<_, Error>>()?;
             Ok(Net::Cascade(Cascade { inputs, units, out, link }))
+        }
+        NetHeader::Nnue { facts, width, movers, outputs, phase_starts: starts, most_active, link } => {
+            check_sizes(&[facts, width, HIDDEN, outputs])?;
+            check_sizes(&[movers.saturating_mul(starts.len() + 1), width])?;
+            let counted = match starts.is_empty() {
+                true => Vec::new(),
+                false => file.integers("phases.counted")?.into_iter().map(|c| c != 0).collect(),
+            };
+            let phases = Phases { counted, starts };
+            let sizes = [(width, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, outputs)];
+            let read = |h: usize, k: usize| layer(file, &format!("head{h}.layer{k}"), sizes[k].0, sizes[k].1);
+            let head = |h: usize| Ok([read(h, 0)?, read(h, 1)?, read(h, 2)?]);
+            let heads = (0..movers * phases.len()).map(head).collect::<Result<_, Error>>()?;
+            let transformer = layer(file, "transformer", facts, width)?;
+            Ok(Net::Nnue(Nnue { transformer, heads, movers, phases, most_active, link }))
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Nets as they are stored: weights in `f32` over encoded inputs.
 //!
-//! Two families: multilayer perceptrons, y = act(W·x + b) layer by layer, and cascades (Fahlman & Lebiere 1990), in
-//! which each hidden unit sees the inputs and earlier units. [`Net::forward`] defines the outputs, slow and simple;
+//! Three families: multilayer perceptrons, y = act(W·x + b) layer by layer; cascades (Fahlman & Lebiere 1990), in which
+//! each hidden unit sees the inputs and earlier units; and accumulators on facts ([`Nnue`]). [`Net::forward`] defines the outputs, slow and simple;
 //! searches use [`crate::InferenceNet`], which computes the same from facts, to rounding. Learning is elsewhere.
 
-use crate::{Activation, Error, Link, Row};
+use crate::{Activation, Error, Link, Nnue, Row};
 
 /// A trained net.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,6 +13,8 @@ pub enum Net {
     Mlp(Mlp),
     /// A cascade-correlation net.
     Cascade(Cascade),
+    /// An accumulator on facts with small dense heads.
+    Nnue(Nnue),
 }
 
 /// A multilayer perceptron: layers, each fully connected to the next.
@@ -69,6 +71,7 @@ impl Net {
         match self {
             Net::Mlp(m) => m.layers[0].inputs,
             Net::Cascade(c) => c.inputs,
+            Net::Nnue(n) => n.facts() + n.movers,
         }
     }
 
@@ -77,6 +80,7 @@ impl Net {
         match self {
             Net::Mlp(m) => m.layers[m.layers.len() - 1].outputs,
             Net::Cascade(c) => c.out.len(),
+            Net::Nnue(n) => n.outputs(),
         }
     }
 
@@ -85,6 +89,7 @@ impl Net {
         match self {
             Net::Mlp(m) => m.layers[..m.layers.len() - 1].iter().map(|l| l.outputs).sum(),
             Net::Cascade(c) => c.units.len(),
+            Net::Nnue(n) => n.width(),
         }
     }
 
@@ -93,6 +98,7 @@ impl Net {
         match self {
             Net::Mlp(m) => m.link,
             Net::Cascade(c) => c.link,
+            Net::Nnue(n) => n.link,
         }
     }
 
@@ -101,6 +107,7 @@ impl Net {
         match self {
             Net::Mlp(m) => m.forward(row),
             Net::Cascade(c) => c.forward(row),
+            Net::Nnue(n) => n.forward(row),
         }
     }
 
@@ -109,6 +116,7 @@ impl Net {
         match self {
             Net::Mlp(m) => m.check(),
             Net::Cascade(c) => c.check(),
+            Net::Nnue(n) => n.check(),
         }
     }
 }
@@ -194,7 +202,7 @@ impl Cascade {
     }
 }
 
-fn finite(weights: &[f32], what: &str) -> Result<(), Error> {
+pub(crate) fn finite(weights: &[f32], what: &str) -> Result<(), Error> {
     if weights.iter().all(|w| w.is_finite()) {
         Ok(())
     } else {

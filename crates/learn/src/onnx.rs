@@ -2,7 +2,7 @@
 //!
 //! The input `facts` has one row per state and one column per fact, 1 where the fact holds (after the mirror, if the
 //! encoder is mover-relative and player 1 moves), followed by one column per move if moves are inputs, or one column
-//! per pair of fact and move if they are crossed. The encoder is folded into the first layer. Outputs are named by the
+//! per pair of fact and move if they are crossed, or one column per player, 1 for the mover, if the net has heads by mover. The encoder is folded into the first layer. Outputs are named by the
 //! head; moves are mirrored like facts. The metadata holds game, rules, encoder, head and provenance, and the names of
 //! facts and moves if given.
 //!
@@ -11,7 +11,7 @@
 
 use crate::head::Link;
 use crate::inference::first_columns;
-use crate::{Activation, Head, Model, Net};
+use crate::{Activation, Head, Model, Net, Nnue};
 
 /// The names of facts and moves for the metadata of an ONNX file; empty lists are left out.
 #[derive(Clone, Debug, Default)]
@@ -26,22 +26,27 @@ impl Model {
     /// The model as an ONNX file.
     pub fn to_onnx(&self, names: &OnnxNames) -> Vec<u8> {
         let mut graph = Graph::default();
-        let (weights, bias, order) = first_columns(&self.net, &self.encoder);
-        let columns = weights.len() / bias.len();
-        let (mut out, outputs) = match &self.net {
+        let first_layer = |graph: &mut Graph| {
+            let (weights, bias, order) = first_columns(&self.net, &self.encoder);
+            let columns = weights.len() / bias.len();
+            (graph.gemm("facts", &weights, &bias, columns), order, columns)
+        };
+        let (mut out, columns) = match &self.net {
             Net::Mlp(m) => {
-                let mut z = graph.gemm("facts", &weights, &bias, columns);
+                let (mut z, _, columns) = first_layer(&mut graph);
                 for layer in &m.layers[1..] {
                     let y = graph.act(m.hidden, z);
                     z = graph.gemm(&y, &layer.weights, &layer.bias, layer.inputs);
                 }
-                (z, self.net.outputs())
+                (z, columns)
             }
             Net::Cascade(c) => {
-                let z = graph.gemm("facts", &weights, &bias, columns);
-                (graph.cascade(c, &order, z), c.out.len())
+                let (z, order, columns) = first_layer(&mut graph);
+                (graph.cascade(c, &order, z), columns)
             }
+            Net::Nnue(n) => (graph.nnue(n), n.facts() + n.movers),
         };
+        let outputs = self.net.outputs();
         let output_name = |head: Head| match head {
             Head::Value { .. } => "value",
             Head::WinDrawLoss => "win_draw_loss",
@@ -298,6 +303,51 @@ impl Graph {
                 self.affine(&y, 0.5, 0.5)
             }
         }
+    }
+
+    fn clip(&mut self, x: &str) -> String {
+        let (low, high) = (self.floats(&[], &[0.0]), self.floats(&[], &[1.0]));
+        self.op("Clip", &[x, &low, &high], &[])
+    }
+
+    /// The outputs of all heads of an NNUE, of which those of the mover and the phase are kept.
+    fn nnue(&mut self, net: &Nnue) -> String {
+        let parts = self.split("facts", &[net.facts(), net.movers]);
+        let z = self.gemm(&parts[0], &net.transformer.weights, &net.transformer.bias, net.facts());
+        let clipped = self.clip(&z);
+        let y = self.op("Mul", &[&clipped, &clipped], &[]);
+        let movers = self.split(&parts[1], &vec![1; net.movers]);
+        // 1 where a phase has begun; the difference to the next one is 1 in that phase only.
+        let mut begun = vec![self.affine(&movers[0], 0.0, 1.0)];
+        if !net.phases.is_empty() {
+            let counted: Vec<f32> = net.phases.counted.iter().map(|&c| c as u8 as f32).collect();
+            let count = self.gemm(&parts[0], &counted, &[0.0], net.facts());
+            for &start in &net.phases.starts {
+                let start = self.floats(&[1], &[start as f32 - 0.5]);
+                let reached = self.op("Greater", &[&count, &start], &[]);
+                begun.push(self.op("Cast", &[&reached], &[("to", 1)]));
+            }
+        }
+        begun.push(self.affine(&movers[0], 0.0, 0.0));
+        let phases: Vec<String> = begun.windows(2).map(|w| self.op("Sub", &[&w[0], &w[1]], &[])).collect();
+        let mut kept: Option<String> = None;
+        for (h, head) in net.heads.iter().enumerate() {
+            let mut x = y.clone();
+            for (k, layer) in head.iter().enumerate() {
+                x = self.gemm(&x, &layer.weights, &layer.bias, layer.inputs);
+                if k < 2 {
+                    x = self.clip(&x);
+                }
+            }
+            let (mover, phase) = (&movers[h / phases.len()], &phases[h % phases.len()]);
+            let chosen = self.op("Mul", &[mover, phase], &[]);
+            let part = self.op("Mul", &[&x, &chosen], &[]);
+            kept = Some(match kept {
+                Some(sum) => self.op("Add", &[&sum, &part], &[]),
+                None => part,
+            });
+        }
+        kept.expect("a head")
     }
 
     /// The units of a cascade level by level, from the first layer's sums of all units (in this order) and outputs.

@@ -86,6 +86,7 @@ impl Body {
                 let (units, weights, bias) = CascadeUnits::new(cascade);
                 (Body::Cascade(units), weights, bias)
             }
+            Net::Nnue(_) => unreachable!("laid out by QuantisedNnue"),
         }
     }
 
@@ -291,7 +292,7 @@ impl Dense {
 /// The units of a cascade in the order of depth and activation; empty for other nets.
 pub(super) fn order(net: &Net) -> Vec<usize> {
     match net {
-        Net::Mlp(_) => vec![],
+        Net::Mlp(_) | Net::Nnue(_) => vec![],
         Net::Cascade(c) => sorted(c),
     }
 }

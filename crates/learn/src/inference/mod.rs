@@ -23,10 +23,12 @@ mod batch;
 mod body;
 mod first_layer;
 mod linear;
+mod nnue;
 
 pub use accumulator::{Accumulator, AccumulatorStack};
 pub use batch::Batch;
 pub use linear::{LinearAccumulator, LinearScorer};
+pub use nnue::{NnueStack, QuantisedNnue};
 
 use crate::head::softmax;
 use crate::simd::LANES;
@@ -69,6 +71,9 @@ impl InferenceNet {
     /// Lays a net out for an encoder and a head; an error if the three do not fit together.
     pub fn new(net: &Net, encoder: &Encoder, head: Head) -> Result<Self, Error> {
         net.check()?;
+        if let Net::Nnue(_) = net {
+            return Err(Error::Shape("an NNUE is laid out by QuantisedNnue".into()));
+        }
         if net.inputs() != encoder.inputs() {
             return Err(Error::Shape(format!("a net of {} inputs for {} encoded", net.inputs(), encoder.inputs())));
         }

@@ -38,12 +38,12 @@ impl NetActionValues {
                 .collect(),
             false => models
                 .iter()
-                .map(|m| match m.net.moves_are_inputs() {
-                    true => Track::Fresh { scratch: m.net.scratch() },
+                .map(|m| match m.net().moves_are_inputs() {
+                    true => Track::Fresh { scratch: m.net().scratch() },
                     false => Track::Deep {
-                        accumulator: m.net.accumulator(),
-                        first: m.net.accumulator(),
-                        scratch: m.net.scratch(),
+                        accumulator: m.net().accumulator(),
+                        first: m.net().accumulator(),
+                        scratch: m.net().scratch(),
                     },
                 })
                 .collect(),
@@ -71,7 +71,7 @@ impl<G: Game> ActionValues<G> for NetActionValues {
                 Track::Linear { accumulator, first } => {
                     begun.accumulate_linear(linear(models, Player(i as u8)), start, accumulator, first);
                 }
-                Track::Deep { accumulator, first, .. } => begun.accumulate(&models[i].net, start, accumulator, first),
+                Track::Deep { accumulator, first, .. } => begun.accumulate(models[i].net(), start, accumulator, first),
                 Track::Fresh { .. } => {}
             }
         }
@@ -87,7 +87,7 @@ impl<G: Game> ActionValues<G> for NetActionValues {
         for (i, track) in tracks.iter_mut().enumerate() {
             match track {
                 Track::Linear { accumulator, .. } => linear(models, Player(i as u8)).update(accumulator, on, off),
-                Track::Deep { accumulator, .. } => models[i].net.update(accumulator, on, off),
+                Track::Deep { accumulator, .. } => models[i].net().update(accumulator, on, off),
                 Track::Fresh { .. } => {}
             }
         }
@@ -100,7 +100,7 @@ impl<G: Game> ActionValues<G> for NetActionValues {
             return linear(&self.models, mover).scores(accumulator, moves, out);
         }
         let role = role_of(&self.models, mover);
-        let net = &self.models[role].net;
+        let net = self.models[role].net();
         match &mut self.tracks[role] {
             Track::Deep { accumulator, scratch, .. } => net.score_accumulated(accumulator, mover, moves, scratch, out),
             Track::Fresh { scratch } => {

@@ -22,6 +22,7 @@ mod baselines;
 pub mod manifest;
 mod models;
 mod nets;
+mod nnue;
 mod open;
 pub mod openings;
 mod parts;

@@ -5,7 +5,9 @@
 
 use crate::manifest;
 use ludex_core::{GameInfo, Rng};
-use ludex_learn::{Activation, Encoder, Error, Head, InferenceNet, Layer, LinearScorer, Link, Mlp, Model, Net};
+use ludex_learn::{
+    Activation, Encoder, Error, Head, InferenceNet, Layer, LinearScorer, Link, Mlp, Model, Net, QuantisedNnue,
+};
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -69,9 +71,38 @@ pub enum ModelError {
 /// A model, ready for search.
 pub struct LoadedModel {
     pub(crate) head: Head,
-    pub(crate) net: InferenceNet,
+    net: LoadedNet,
     /// A linear net that scores moves, as the first and, if it is mirrored, as the second player sees it; else nothing.
     pub(crate) linear: Vec<LinearScorer>,
+}
+
+/// A net, laid out for search.
+enum LoadedNet {
+    Float(Box<InferenceNet>),
+    Nnue(Arc<QuantisedNnue>),
+}
+
+impl LoadedModel {
+    /// A net that is no NNUE, with its head.
+    pub(crate) fn new(head: Head, net: InferenceNet) -> Self {
+        LoadedModel { head, net: LoadedNet::Float(Box::new(net)), linear: Vec::new() }
+    }
+
+    /// The NNUE, if it is one.
+    pub(crate) fn nnue(&self) -> Option<&Arc<QuantisedNnue>> {
+        match &self.net {
+            LoadedNet::Nnue(net) => Some(net),
+            LoadedNet::Float(_) => None,
+        }
+    }
+
+    /// The net that is no NNUE; those judge states only, by an evaluator of their own.
+    pub(crate) fn net(&self) -> &InferenceNet {
+        match &self.net {
+            LoadedNet::Float(net) => net,
+            LoadedNet::Nnue(_) => unreachable!("an NNUE is asked through its evaluator"),
+        }
+    }
 }
 
 /// What a part needs of a model.
@@ -154,7 +185,10 @@ fn read(file: &Path, info: &GameInfo) -> Result<LoadedModel, ModelError> {
     let refused = |e| ModelError::Model(file.into(), e);
     let model = Model::for_game(&bytes, info).map_err(refused)?;
     fits_game(&model, info).map_err(|e| refused(Error::Shape(e)))?;
-    let net = model.inference_net().map_err(refused)?;
+    let net = match &model.net {
+        Net::Nnue(_) => LoadedNet::Nnue(Arc::new(model.nnue().map_err(refused)?)),
+        _ => LoadedNet::Float(Box::new(model.inference_net().map_err(refused)?)),
+    };
     let linear = match model.head {
         Head::MoveScores { .. } => {
             let views = 1 + model.encoder.mirror().is_some() as usize;
@@ -196,5 +230,5 @@ fn untrained_as(info: &GameInfo, head: Head, hidden: usize, seed: u64) -> Arc<Lo
     let last = Layer { inputs: hidden, outputs, weights, bias: vec![0.0; outputs] };
     let net = Mlp { layers: vec![first, last], hidden: Activation::Logistic, link: Link::Each(Activation::Identity) };
     let net = InferenceNet::new(&Net::Mlp(net), &encoder, head).expect("the parts fit one another");
-    Arc::new(LoadedModel { head, net, linear: Vec::new() })
+    Arc::new(LoadedModel::new(head, net))
 }

@@ -27,7 +27,7 @@ impl NetEvaluator {
     /// A model whose head has a value.
     pub fn new(model: Arc<LoadedModel>) -> Self {
         debug_assert!(Need::Value.fits(model.head));
-        let net = &model.net;
+        let net = model.net();
         let (scratch, batch, accumulator, stack) =
             (net.scratch(), net.batch(), net.accumulator(), net.accumulator_stack());
         let (facts, on, off, places, out) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), vec![0.0; net.outputs()]);
@@ -37,7 +37,7 @@ impl NetEvaluator {
 
 impl<G: Game> Evaluator<G> for NetEvaluator {
     fn value(&mut self, game: &G, s: &G::State) -> Payoffs {
-        let net = &self.model.net;
+        let net = self.model.net();
         let mover = game.mover(s);
         game.facts(s, &mut self.facts);
         self.out.resize(net.outputs(), 0.0);
@@ -47,7 +47,7 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
 
     fn child_values(&mut self, game: &G, s: &G::State, moves: &[Move], values: &mut [f32]) {
         let NetEvaluator { model, batch, accumulator, facts, on, off, places, out, .. } = self;
-        let (net, mover) = (&model.net, game.mover(s));
+        let (net, mover) = (model.net(), game.mover(s));
         game.facts(s, facts);
         net.refresh(accumulator, facts);
         places.clear();
@@ -75,12 +75,12 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
             return self.child_values(game, s, moves, scores);
         }
         game.facts(s, &mut self.facts);
-        self.model.net.score_moves(&self.facts, game.mover(s), moves, &mut self.scratch, scores);
+        self.model.net().score_moves(&self.facts, game.mover(s), moves, &mut self.scratch, scores);
     }
 
     fn values(&mut self, game: &G, states: &[&G::State], values: &mut [Payoffs]) {
         let NetEvaluator { model, batch, facts, out, .. } = self;
-        let net = &model.net;
+        let net = model.net();
         for s in states {
             game.facts(s, facts);
             net.push(batch, facts, game.mover(s));
@@ -99,11 +99,11 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
 
     fn refresh(&mut self, game: &G, s: &G::State) {
         game.facts(s, &mut self.facts);
-        self.stack.refresh(&self.model.net, &self.facts);
+        self.stack.refresh(self.model.net(), &self.facts);
     }
 
     fn push(&mut self, on: &[Fact], off: &[Fact]) {
-        self.stack.push(&self.model.net, on, off);
+        self.stack.push(self.model.net(), on, off);
     }
 
     fn pop(&mut self) {
@@ -111,7 +111,7 @@ impl<G: Game> Evaluator<G> for NetEvaluator {
     }
 
     fn line_value(&mut self, game: &G, s: &G::State) -> Payoffs {
-        let (net, mover) = (&self.model.net, game.mover(s));
+        let (net, mover) = (self.model.net(), game.mover(s));
         self.out.resize(net.outputs(), 0.0);
         self.stack.evaluate(net, mover, &mut self.scratch, &mut self.out);
         net.payoffs(&self.out, mover).expect("the head has a value")
@@ -227,7 +227,7 @@ impl NetWdl {
     /// A model with the head of win, draw and loss.
     pub fn new(model: Arc<LoadedModel>) -> Self {
         debug_assert_eq!(model.head, Head::WinDrawLoss);
-        let (scratch, accumulator) = (model.net.scratch(), model.net.accumulator());
+        let (scratch, accumulator) = (model.net().scratch(), model.net().accumulator());
         NetWdl { first: accumulator.clone(), accumulator, model, scratch, begun: PlayoutFacts::default() }
     }
 }
@@ -239,19 +239,19 @@ impl<G: Game> WdlEvaluator<G> for NetWdl {
 
     fn refresh(&mut self, game: &G, s: &G::State) {
         let start = self.begun.begin(game, s);
-        self.begun.accumulate(&self.model.net, start, &mut self.accumulator, &mut self.first);
+        self.begun.accumulate(self.model.net(), start, &mut self.accumulator, &mut self.first);
     }
 
     #[inline]
     fn play(&mut self, game: &G, s: &mut G::State, m: Move) {
         let PlayoutFacts { on, off, .. } = &mut self.begun;
         game.play_facts(s, m, on, off);
-        self.model.net.update(&mut self.accumulator, on, off);
+        self.model.net().update(&mut self.accumulator, on, off);
     }
 
     #[inline]
     fn wdl(&mut self, game: &G, s: &G::State) -> Wdl {
-        let (net, mover) = (&self.model.net, game.mover(s));
+        let (net, mover) = (self.model.net(), game.mover(s));
         let mut out = [0.0; 3];
         net.evaluate(&self.accumulator, mover, &mut self.scratch, &mut out);
         let [win, draw, loss] = out;
@@ -282,7 +282,7 @@ pub(crate) struct MoveScorer {
 impl MoveScorer {
     /// Models whose heads score moves.
     pub fn new(models: Vec<Arc<LoadedModel>>) -> Self {
-        let scratch = models.iter().map(|m| m.net.scratch()).collect();
+        let scratch = models.iter().map(|m| m.net().scratch()).collect();
         MoveScorer { models, scratch, accumulator: LinearAccumulator::default(), facts: Vec::new(), ranks: false }
     }
 
@@ -302,7 +302,8 @@ impl<G: Game> Evaluator<G> for MoveScorer {
         let mover = game.mover(s);
         let role = role_of(&self.models, mover);
         game.facts(s, &mut self.facts);
-        let LoadedModel { net, linear, .. } = &*self.models[role];
+        let LoadedModel { linear, .. } = &*self.models[role];
+        let net = self.models[role].net();
         match linear_view(linear, mover) {
             Some(net) => {
                 net.refresh(&mut self.accumulator, &self.facts);
@@ -333,7 +334,7 @@ mod tests {
         let config = MlpConfig { hidden: vec![13], act: Activation::Logistic, link, loss, ..MlpConfig::default() };
         let learner = MlpLearner::new(config, encoder.inputs(), 3, 7).unwrap();
         let net = InferenceNet::new(&learner.net(), &encoder, Head::WinDrawLoss).unwrap();
-        Arc::new(LoadedModel { head: Head::WinDrawLoss, net, linear: Vec::new() })
+        Arc::new(LoadedModel::new(Head::WinDrawLoss, net))
     }
 
     /// Along random matches, begun anew now and then, in any order of searches.
@@ -351,7 +352,7 @@ mod tests {
             while let Some(m) = game.sample(&s, &mut rng) {
                 let Wdl { of, win, draw, loss } = net.wdl(game, &s);
                 game.facts(&s, &mut facts);
-                assert_eq!(model.net.plain(&facts, game.mover(&s)), [win, draw, loss]);
+                assert_eq!(model.net().plain(&facts, game.mover(&s)), [win, draw, loss]);
                 assert_eq!(of, if relative { game.mover(&s) } else { Player(0) });
                 net.play(game, &mut s, m);
                 asked += 1;

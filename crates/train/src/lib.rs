@@ -33,6 +33,7 @@ pub mod sarsa;
 pub mod selfplay;
 pub mod store;
 pub mod systems;
+pub mod td;
 pub mod tune;
 
 pub use driver::{Context, Curve, Job, Learned, Stream, learn};

@@ -22,6 +22,8 @@ pub struct Measure {
     pub sims: Option<u64>,
     /// Nodes a move, where the agent counts those instead.
     pub nodes: Option<u64>,
+    /// Milliseconds of processor time a move, of the agent and of every opponent but `random`, instead of counts.
+    pub cpu_ms: Option<u64>,
     /// Playout plies at most for each opponent: fewer simulations, if that is not enough.
     pub work: Option<f64>,
     /// Simulations or nodes a move of the graded levels.
@@ -108,8 +110,16 @@ impl Measure {
     /// An agent with so many simulations or nodes a move.
     fn at(&self, spec: &Spec, budget: u64) -> Spec {
         let mut spec = spec.clone().without("cpu_ms");
-        spec.set(if self.nodes.is_some() { "nodes" } else { "sims" }, budget);
+        spec.set(if self.nodes.is_some() || self.cpu_ms.is_some() { "nodes" } else { "sims" }, budget);
         spec
+    }
+
+    /// An agent as it is measured against others: with equal time, or with so many simulations or nodes a move.
+    fn against(&self, spec: &Spec, budget: u64) -> Spec {
+        match self.cpu_ms {
+            Some(ms) => spec.clone().without("nodes").without("sims").with("cpu_ms", ms),
+            None => self.at(spec, budget),
+        }
     }
 
     /// Measures an agent; `None` where nothing is to be measured, or contests of two cannot be held. Opponents other than
@@ -134,12 +144,12 @@ impl Measure {
         };
         let mut anchors = Vec::new();
         for (i, opponent) in opponents.iter().enumerate() {
-            let other = if opponent.name == "random" { opponent.clone() } else { self.at(opponent, budget) };
+            let other = if opponent.name == "random" { opponent.clone() } else { self.against(opponent, budget) };
             let name = match opponent.get("eval").is_some() {
                 true => "against-untrained".to_string(),
                 false => format!("against-{}", opponent.name),
             };
-            let contest = contest(vec![self.at(agent, budget), other], self.games, i as u64);
+            let contest = contest(vec![self.against(agent, budget), other], self.games, i as u64);
             anchors.push(summary(&contest, &cx.run.contest(&name, table, &contest)?));
         }
         let levels = match self.levels.len() {

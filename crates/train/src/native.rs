@@ -4,7 +4,9 @@ use crate::proof_selfplay::{ProofMatch, proof_match};
 use crate::records::{Labelled, Records};
 use crate::sarsa::Sarsa;
 use crate::store::RunError;
+use crate::td::{Survey, TdConfig, TdPlayer, survey};
 use ludex_core::{Fact, Game, GameInfo, Move, Payoffs, TextError};
+use ludex_learn::{NnueExamples, Phases, QuantisedNnue};
 use ludex_play::*;
 use std::any::{Any, TypeId};
 use std::sync::Arc;
@@ -23,6 +25,19 @@ pub trait NativeLearning: Send + Sync {
 
     /// Lets a learner of action values play on until it has learned from so many games, or `stop` holds between two of them.
     fn sarsa_games(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool);
+
+    /// What random play shows of the game.
+    fn survey(&self, games: u64, seed: u64) -> Survey;
+
+    /// Examples of games that a net plays against itself, so many at least.
+    fn td_games(
+        &self,
+        net: &QuantisedNnue,
+        config: &TdConfig,
+        phases: &Phases,
+        wanted: usize,
+        seed: u64,
+    ) -> NnueExamples;
 }
 
 impl<G: Game> NativeLearning for NativeTable<G> {
@@ -40,6 +55,21 @@ impl<G: Game> NativeLearning for NativeTable<G> {
         while learner.games() < games && !stop() {
             learner.play(&**self.game());
         }
+    }
+
+    fn survey(&self, games: u64, seed: u64) -> Survey {
+        survey(&**self.game(), games, seed)
+    }
+
+    fn td_games(
+        &self,
+        net: &QuantisedNnue,
+        config: &TdConfig,
+        phases: &Phases,
+        wanted: usize,
+        seed: u64,
+    ) -> NnueExamples {
+        TdPlayer::new(&**self.game(), net, config, phases).play(wanted, seed)
     }
 }
 

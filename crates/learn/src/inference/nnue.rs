@@ -273,6 +273,15 @@ impl QuantisedNnue {
         stack.depth += 1;
     }
 
+    /// A move was played that turned these facts on and off, and the line begins after it: it cannot be taken back.
+    pub fn update(&self, stack: &mut NnueStack, on: &[Fact], off: &[Fact]) {
+        debug_assert_eq!(stack.depth, 0);
+        let mut sums = [i16x16::ZERO; REGISTERS];
+        self.add(&stack.sums[..self.registers], on, off, &mut sums[..self.registers]);
+        stack.sums[..self.registers].copy_from_slice(&sums[..self.registers]);
+        stack.counts[0] += self.count(on) - self.count(off);
+    }
+
     /// `to` becomes `from` with these facts on and off.
     #[inline]
     fn add(&self, from: &[i16x16], on: &[Fact], off: &[Fact], to: &mut [i16x16]) {

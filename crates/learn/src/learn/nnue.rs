@@ -334,9 +334,28 @@ impl NnueLearner {
         });
     }
 
+    /// The averaged weights as bytes: what [`NnueLearner::net_of`] makes the net of.
+    pub fn averaged(&self) -> Vec<u8> {
+        self.averaged.iter().flat_map(|r| r.to_array()).flat_map(|x| x.to_le_bytes()).collect()
+    }
+
+    /// The net of weights that [`NnueLearner::averaged`] gave at some time; `None` if the bytes are not of that kind.
+    pub fn net_of(&self, averaged: &[u8]) -> Option<Nnue> {
+        if averaged.len() != 4 * LANES * self.weights.len() {
+            return None;
+        }
+        let mut weights = vec![f32x8::ZERO; self.weights.len()];
+        read_registers(averaged, &mut weights);
+        Some(self.net_with(&weights))
+    }
+
     /// The net of the averaged weights, for play.
     pub fn net(&self) -> Nnue {
-        let (c, l, w) = (&self.config, self.layout, &self.averaged);
+        self.net_with(&self.averaged)
+    }
+
+    fn net_with(&self, w: &[f32x8]) -> Nnue {
+        let (c, l) = (&self.config, self.layout);
         let floats = |registers: &[f32x8]| registers.iter().flat_map(|r| r.to_array()).collect::<Vec<f32>>();
         // Rows are kept by output; layers want them by input.
         let layer = |rows: &[f32x8], bias: Vec<f32>, inputs: usize| {
@@ -386,12 +405,16 @@ impl NnueLearner {
         self.steps = u64::from_le_bytes(*steps);
         let parts = [&mut self.weights, &mut self.mean, &mut self.square, &mut self.averaged];
         for (part, bytes) in parts.into_iter().zip(rest.chunks_exact(size)) {
-            for (register, bytes) in part.iter_mut().zip(bytes.as_chunks::<{ 4 * LANES }>().0) {
-                let number = |k: usize| f32::from_le_bytes(std::array::from_fn(|b| bytes[4 * k + b]));
-                *register = f32x8::new(std::array::from_fn(number));
-            }
+            read_registers(bytes, part);
         }
         Some(self)
+    }
+}
+
+fn read_registers(bytes: &[u8], registers: &mut [f32x8]) {
+    for (register, bytes) in registers.iter_mut().zip(bytes.as_chunks::<{ 4 * LANES }>().0) {
+        let number = |k: usize| f32::from_le_bytes(std::array::from_fn(|b| bytes[4 * k + b]));
+        *register = f32x8::new(std::array::from_fn(number));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{OptionInfo as Opt, PartKind, Parts, limit};
 use crate::models::{self, Need};
 use crate::nets::{MoveScorer, NetEvaluator};
+use crate::nnue::net_evaluator;
 use crate::spec::SpecError;
 use ludex_core::{Evaluator, EvaluatorFactory, Game, LimitKind, Rng};
 use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions, Order, Ties};
@@ -67,7 +68,7 @@ pub(super) fn add<G: Game>(parts: &mut Parts<G>) {
     evaluators.add("none", "0 everywhere: only what is certain counts", &[], |_| Ok(factory(|_| Zero)));
     evaluators.add("net", "a learned value net", &[MODEL], |a| {
         let model = a.loaded(Need::Value)?;
-        Ok(factory(move |_| NetEvaluator::new(model.clone())))
+        Ok(Arc::new(move |_| net_evaluator::<G>(&model)) as _)
     });
     evaluators.add("random", "random values", &[RANDOM], |a| {
         let (info, hidden) = (a.game().info().clone(), a.whole("hidden")?);

@@ -4,7 +4,8 @@
 use super::{Args, Composition, OptionInfo as Opt, PartKind, Parts, Route, SearchPart, limit, route};
 use crate::action_values::NetActionValues;
 use crate::models::Need;
-use crate::nets::{MoveScorer, NetEvaluator, NetWdl};
+use crate::nets::{MoveScorer, NetWdl};
+use crate::nnue::net_evaluator;
 use crate::spec::SpecError;
 use ludex_core::{Evaluator, Game, LimitKind};
 use ludex_search::mcts::*;
@@ -362,7 +363,7 @@ pub(super) fn add<G: Game>(parts: &mut Parts<G>) {
         let roles = a.loaded_roles(Need::Any)?;
         let scorer: Box<dyn Evaluator<G>> = match roles.iter().all(|m| Need::MoveScores.fits(m.head)) {
             true => Box::new(MoveScorer::ranking(roles)),
-            false => Box::new(NetEvaluator::new(a.loaded(Need::Value)?)),
+            false => net_evaluator(&a.loaded(Need::Value)?),
         };
         Ok(Box::new(Ranked::new(&**a.game(), scorer, ranking, a.word("visit", &visits)?, playout_from(a)?)) as _)
     });
@@ -376,7 +377,7 @@ pub(super) fn add<G: Game>(parts: &mut Parts<G>) {
         Ok(Box::new(Decisive::default()) as _)
     });
     playouts.add("valued", "random moves, then a value net in place of the end", &[VALUED], |a| {
-        let eval = Box::new(NetEvaluator::new(a.loaded(Need::Value)?));
+        let eval = net_evaluator(&a.loaded(Need::Value)?);
         Ok(Box::new(Valued { eval, plies: a.whole("plies")?, weight: a.real("weight")? as f32 }) as _)
     });
     playouts.add("cut", "random moves until a win/draw/loss net is sure of the result", &[CUT], |a| {

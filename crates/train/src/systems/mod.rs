@@ -3,12 +3,14 @@
 mod carl;
 mod cut;
 mod nhb;
+mod td_nnue;
 mod uct_ccnn;
 mod uct_nn;
 
 pub use carl::{CarlPlayout, CarlSelection};
 pub use cut::Cut;
 pub use nhb::Nhb;
+pub use td_nnue::TdNnue;
 pub use uct_ccnn::UctCcnn;
 pub use uct_nn::{Decay, UctNn};
 
@@ -101,7 +103,7 @@ impl<S: TypedSystem> System for S {
 }
 
 /// The built-in systems.
-pub const SYSTEMS: &[&dyn System] = &[&UctCcnn, &Cut, &Nhb, &UctNn, &CarlPlayout, &CarlSelection];
+pub const SYSTEMS: &[&dyn System] = &[&UctCcnn, &Cut, &Nhb, &UctNn, &CarlPlayout, &CarlSelection, &TdNnue];
 
 /// The built-in system of this name.
 pub fn system(name: &str) -> Result<&'static dyn System, RunError> {

@@ -82,7 +82,7 @@ fn every_listed_part_builds_with_every_value_it_lists_and_refuses_all_others() {
                 if let Some((option, value)) = option {
                     inner.set_part(option.name, spec(value));
                     // A rule or a net that only some values of a composition or part use.
-                    if part.name == "minimax" && option.name == "model" {
+                    if ["minimax", "pvs"].contains(&part.name) && option.name == "model" {
                         inner.set("eval", "net");
                     }
                 }

@@ -26,6 +26,7 @@ pub mod eval;
 mod greedy;
 pub mod mcts;
 mod observer;
+pub mod pvs;
 mod random;
 
 pub use alphabeta::{AlphaBeta, Order, Ties};
@@ -33,4 +34,5 @@ pub use clock::{Clock, effective_limit};
 pub use greedy::Greedy;
 pub use mcts::Mcts;
 pub use observer::{ExactObserver, Source, Unobserved};
+pub use pvs::{Pvs, PvsOptions};
 pub use random::Random;

@@ -7,6 +7,7 @@ use ludex_games::{Connect4, Othello};
 use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions, Order};
 use ludex_search::eval::{RandomValue, Rollouts, Zero};
 use ludex_search::mcts::*;
+use ludex_search::pvs::{Pvs, PvsOptions, PvsOrder};
 use ludex_search::{Greedy, Random};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -31,6 +32,12 @@ fn searches<G: Game>(game: &G) -> Vec<(&'static str, Box<dyn Search<G>>)> {
         ("alpha-beta by the evaluator", {
             let options = AlphaBetaOptions { order: Order::Eval, table: 1, ..AlphaBetaOptions::default() };
             Box::new(AlphaBeta::new(Box::new(Rollouts { playouts: 2, rng: Rng::new(1) }), options))
+        }),
+        ("pvs", Box::new(Pvs::<G>::plain(PvsOptions { table: 1, ..PvsOptions::default() }))),
+        ("pvs with everything", {
+            let order = PvsOrder::Eval(2);
+            let options = PvsOptions { order, table: 1, probcut: 0.1, wins: true, ..PvsOptions::default() };
+            Box::new(Pvs::new(Box::new(Rollouts { playouts: 2, rng: Rng::new(1) }), options))
         }),
         ("uct", mcts(ucb(), one(), Box::new(Uniform), options)),
         ("all children", mcts(ucb(), all(), Box::<Decisive>::default(), options)),

@@ -3,6 +3,7 @@
 use ludex_core::{Evaluator, Fact, Game, Limit, Payoffs, Player, Rng, Search, mix};
 use ludex_games::*;
 use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions, Order};
+use ludex_search::pvs::{Pvs, PvsOptions, PvsOrder};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,6 +93,40 @@ fn follows_the_line<G: Game>(game: G) {
         }
         assert!(asked.load(Ordering::Relaxed) > 20);
     }
+}
+
+/// Principal variation search tells only of moves to states that it asks about, all of them and in order.
+fn is_told_what_it_needs<G: Game>(game: G) {
+    for order in [PvsOrder::Killers, PvsOrder::Eval(2)] {
+        for wins in [false, true] {
+            let options = PvsOptions { order, wins, table: 1, probcut: 0.1, ..PvsOptions::default() };
+            let (length, asked) = (Arc::new(AtomicUsize::new(1)), Arc::new(AtomicUsize::new(0)));
+            let eval =
+                FactSets { follows: true, line: Vec::new(), length: Arc::clone(&length), asked: Arc::clone(&asked) };
+            let mut search = Pvs::<G>::new(Box::new(eval), options);
+            let (mut s, mut rng) = (game.initial(), Rng::new(3));
+            for limit in [Limit::depth(4), Limit::nodes(500), Limit::depth(2), Limit::nodes(37), Limit::nodes(3_000)] {
+                if game.outcome(&s).is_some() {
+                    break;
+                }
+                let choice = search.search(&game, &s, &limit.into(), &mut rng);
+                assert_eq!(length.load(Ordering::Relaxed), 1, "{} {limit:?}: all was taken back", game.info().name);
+                game.play(&mut s, choice.mv);
+            }
+            assert!(asked.load(Ordering::Relaxed) > 20);
+        }
+    }
+}
+
+#[test]
+fn pvs_tells_of_moves_when_it_asks_for_their_value() {
+    is_told_what_it_needs(Mnk::<1>::new("tictactoe", 3, 3, 3, false).unwrap());
+    is_told_what_it_needs(Connect4::<u64>::new(7, 6, 4).unwrap());
+    is_told_what_it_needs(Othello::new(6, 6).unwrap());
+    is_told_what_it_needs(Dots::<u64>::new(3, 2, Score::Win).unwrap());
+    is_told_what_it_needs(Checkers::new(6, 6, 40).unwrap());
+    is_told_what_it_needs(Morris::new(Draw::Repetition));
+    is_told_what_it_needs(Breakthrough::new(5, 6).unwrap());
 }
 
 #[test]

@@ -8,16 +8,22 @@ use crate::spec::SpecError;
 use ludex_core::{Evaluator, EvaluatorFactory, Game, LimitKind, Rng};
 use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions, Order, Ties};
 use ludex_search::eval::{RandomValue, Rollouts, Zero};
+use ludex_search::pvs::{HistoryKey, Pvs, PvsOptions, PvsOrder};
 use ludex_search::{ExactObserver, Greedy, Random};
 use std::sync::Arc;
 
-const MINIMAX: &[Opt] = &[
+/// What every alpha-beta has.
+const ALPHABETA: &[Opt] = &[
     limit(LimitKind::Depth, "plies (4 if no limit is given)"),
     limit(LimitKind::Nodes, "positions searched a move"),
     limit(LimitKind::Time, "milliseconds a move"),
     limit(LimitKind::Cpu, "milliseconds of processor time a move"),
     Opt::part("eval", "none", PartKind::Evaluator, "an evaluator, see below; some games have their own"),
     Opt::model("short for eval=net(model=..)"),
+    Opt::whole("table", "16", (0, 1 << 16), "megabytes of transposition table; 0 for none"),
+];
+
+const MINIMAX: &[Opt] = &[
     Opt::word(
         "order",
         "killers",
@@ -25,8 +31,31 @@ const MINIMAX: &[Opt] = &[
         "killers (and history) | eval: by the evaluator | none | random",
     ),
     Opt::word("ties", "random", &["random", "first"], "random | first: which of exactly equal root moves is played"),
-    Opt::whole("table", "16", (0, 1 << 16), "megabytes of transposition table; 0 for none"),
     Opt::flag("deepening", "on", "on: one ply more each time | off: the full depth at once"),
+];
+
+const PVS: &[Opt] = &[
+    Opt::word("order", "killers", &["killers", "eval"], "killers (and history) | eval: by the evaluator"),
+    Opt::whole("order_depth", "3", (1, 100), "order=eval: least plies left where the evaluator is asked"),
+    Opt::word(
+        "history",
+        "exact",
+        &["exact", "ignore"],
+        "exact: the table tells positions with different pasts apart | ignore: it does not, and nothing is proven",
+    ),
+    Opt::flag("lmr", "on", "late-move reductions"),
+    Opt::flag("etc", "on", "enhanced transposition cutoffs"),
+    Opt::real("probcut", "0", (0.0, 2.0), "ProbCut: standard deviation of what four plies more change; 0 for none"),
+    Opt::real("threshold", "1.5", (0.0, 10.0), "ProbCut: standard deviations outside the window that are enough"),
+    Opt::flag("extend", "on", "forced replies cost no depth"),
+    Opt::flag("wins", "off", "a win in one is seen without a search"),
+    Opt::real("aspiration", "0.1", (0.0, 2.0), "half the width of the window at the root, in payoff; 0 for none"),
+    Opt::word(
+        "ties",
+        "random",
+        &["random", "first"],
+        "random | first: the order in which root moves are tried at first",
+    ),
 ];
 
 const MODEL: &[Opt] = &[Opt::model("a run, or a model file; if not given, that of the agent")];
@@ -54,9 +83,14 @@ pub(super) fn add<G: Game>(parts: &mut Parts<G>) {
     let searches = &mut parts.searches;
     searches.add("random", "a uniformly random legal move", &[], |a| Ok((Box::new(Random) as _, a.limit()?)));
     let about = "alpha-beta with iterative deepening; two-player zero-sum games only";
-    searches.add("minimax", about, &[MINIMAX], |a| {
+    searches.add("minimax", about, &[ALPHABETA, MINIMAX], |a| {
         let (eval, options) = alphabeta(a)?;
         Ok((Box::new(AlphaBeta::new(eval, options)) as _, a.limit()?))
+    });
+    let about = "principal variation search, the strong alpha-beta; two-player zero-sum games only";
+    searches.add("pvs", about, &[ALPHABETA, PVS], |a| {
+        let options = pvs(a)?;
+        Ok((Box::new(Pvs::new(evaluator(a)?, options)) as _, a.limit()?))
     });
     let about = "the move with the highest learned value, without search (CARL)";
     searches.add("policy", about, &[MODEL], |a| {
@@ -89,26 +123,57 @@ pub(super) fn add<G: Game>(parts: &mut Parts<G>) {
 type AlphaBetaParts<G> = (Box<dyn Evaluator<G>>, AlphaBetaOptions);
 
 fn alphabeta<G: Game>(a: &super::Args<'_, G>) -> Result<AlphaBetaParts<G>, SpecError> {
-    if !a.game().info().zero_sum {
-        return Err(a.error("alpha-beta needs a two-player zero-sum game; use uct"));
-    }
+    needs_zero_sum(a)?;
     let orders = [("killers", Order::Killers), ("eval", Order::Eval), ("none", Order::None), ("random", Order::Random)];
-    let megabytes: u64 = a.whole("table")?;
-    a.check_memory("table", megabytes << 20)?;
     let options = AlphaBetaOptions {
         order: a.word("order", &orders)?,
         ties: a.word("ties", &[("random", Ties::Random), ("first", Ties::First)])?,
-        table: if a.dry { 0 } else { megabytes as usize },
+        table: table(a)?,
         deepening: a.flag("deepening")?,
     };
-    let eval = match (a.given("model"), a.given("eval")) {
-        (true, false) => a.parts.evaluators.build(&crate::Spec::word("net"), a)?.evaluator(Rng::derive(a.seed, 1)),
-        (true, true) if a.value("eval").name != "net" => {
-            return Err(a.error("give either eval= or model=, not both"));
-        }
-        _ => a.evaluator("eval")?,
-    };
-    Ok((eval, options))
+    Ok((evaluator(a)?, options))
+}
+
+fn pvs<G: Game>(a: &super::Args<'_, G>) -> Result<PvsOptions, SpecError> {
+    needs_zero_sum(a)?;
+    let order_depth = a.whole("order_depth")?;
+    Ok(PvsOptions {
+        table: table(a)?,
+        order: a.word("order", &[("killers", PvsOrder::Killers), ("eval", PvsOrder::Eval(order_depth))])?,
+        history: a.word("history", &[("exact", HistoryKey::Exact), ("ignore", HistoryKey::Ignore)])?,
+        reductions: a.flag("lmr")?,
+        etc: a.flag("etc")?,
+        probcut: a.real("probcut")? as f32,
+        threshold: a.real("threshold")? as f32,
+        extensions: a.flag("extend")?,
+        wins: a.flag("wins")?,
+        aspiration: a.real("aspiration")? as f32,
+        deeper: true,
+        shuffled: a.word("ties", &[("random", true), ("first", false)])?,
+    })
+}
+
+fn needs_zero_sum<G: Game>(a: &super::Args<'_, G>) -> Result<(), SpecError> {
+    match a.game().info().zero_sum {
+        true => Ok(()),
+        false => Err(a.error("alpha-beta needs a two-player zero-sum game; use uct")),
+    }
+}
+
+/// Megabytes of table; none if the part is only checked.
+fn table<G: Game>(a: &super::Args<'_, G>) -> Result<usize, SpecError> {
+    let megabytes: u64 = a.whole("table")?;
+    a.check_memory("table", megabytes << 20)?;
+    Ok(if a.dry { 0 } else { megabytes as usize })
+}
+
+/// The evaluator that `eval` or `model` names.
+fn evaluator<G: Game>(a: &super::Args<'_, G>) -> Result<Box<dyn Evaluator<G>>, SpecError> {
+    match (a.given("model"), a.given("eval")) {
+        (true, false) => Ok(a.parts.evaluators.build(&crate::Spec::word("net"), a)?.evaluator(Rng::derive(a.seed, 1))),
+        (true, true) if a.value("eval").name != "net" => Err(a.error("give either eval= or model=, not both")),
+        _ => a.evaluator("eval"),
+    }
 }
 
 /// Alpha-beta with an observer of its exact nodes, and its limit.
@@ -122,8 +187,8 @@ pub(crate) fn observed<G: Game, O: ExactObserver<G>>(
     if spec.name != "minimax" {
         return Err(spec.error(format!("\"{}\" proves nothing: give minimax(..)", spec.name)));
     }
-    super::options::check(spec, MINIMAX.iter())?;
-    let options = &[MINIMAX][..];
+    let options = &[ALPHABETA, MINIMAX][..];
+    super::options::check(spec, options.iter().flat_map(|o| o.iter()))?;
     let args = super::Args { spec, options, parts, game, seed, inherited: None, dry: false };
     let (eval, options) = alphabeta(&args)?;
     Ok((AlphaBeta::observed(eval, options, observer), args.limit()?))

@@ -74,7 +74,7 @@ pub fn agents(table: &dyn Table, folder: &Path) -> Vec<Spec> {
         "policy" | "ranked" | "guided" => Spec::word(name).with("model", moves.display()),
         _ => Spec::word(name),
     };
-    parts.map(|p| spec(p.name)).filter(|s| table.info().zero_sum || s.name != "minimax").collect()
+    parts.map(|p| spec(p.name)).filter(|s| table.info().zero_sum || !["minimax", "pvs"].contains(&&*s.name)).collect()
 }
 
 /// A game of the rulesheets that come with Ludex.

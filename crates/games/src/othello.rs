@@ -238,6 +238,18 @@ impl Game for Othello {
         Some(OthelloState { discs: [s.discs[1], s.discs[0]], mover: s.mover ^ 1, ..*s })
     }
 
+    fn state_from_facts(&self, facts: &[Fact]) -> Option<OthelloState> {
+        let turn = 2 * (self.info.moves - 1);
+        let (mover, discs) = facts.split_last()?;
+        let mover = mover.0.checked_sub(turn).filter(|&p| p < 2)? as u8;
+        let mut s = OthelloState { discs: [0; 2], mover, over: false, moves: 0 };
+        for f in discs {
+            s.discs[f.index() % 2] |= (f.0 < turn).then(|| 1 << self.bit(f.0 / 2))?;
+        }
+        self.find_moves(&mut s);
+        (s.discs[0] & s.discs[1] == 0).then_some(s)
+    }
+
     fn move_name(&self, m: Move) -> String {
         if m == self.pass() { "pass".into() } else { square(m.index() % self.cols, m.index() / self.cols) }
     }

@@ -573,6 +573,14 @@ impl Game for GdlGame {
         mix(facts ^ (1 + self.mover(s).0 as u64))
     }
 
+    fn state_from_facts(&self, facts: &[Fact]) -> Option<GdlState> {
+        let mut words = vec![0; self.init.len()];
+        for f in facts {
+            (f.0 < self.info.facts).then(|| set(&mut words, f.index()))?;
+        }
+        Some(self.state(&words))
+    }
+
     fn move_name(&self, m: Move) -> String {
         self.names.moves[m.index()].clone()
     }

@@ -17,14 +17,15 @@
 //! game changes. That is its image, here and at every later state. So nearly every wrong candidate is refuted at the
 //! first states, and the images of moves need no names. Moves that no game showed are completed by the names of the others.
 //!
-//! The symmetries that are verified are closed under composition, and each product is verified too. What is verified is
-//! evidence from random play, not a proof.
+//! The symmetries that are verified are closed under composition, and each product is verified too. Verification is evidence
+//! from random play, not a proof. Candidates that differ only in facts that no game showed count as one; the first is kept, and
+//! those that turn all functors alike come first.
 //!
 //! Not found: symmetries that no permutation of single constants describes (rotations of a hexagonal board by 60 degrees,
 //! numbers written in words); shifts of a torus; anything in a game whose random games all end alike; exchanges of roles in games of more than two; anything but the identity
 //! where moves are simultaneous, or where the image of the initial state cannot be made (see [`Game::state_from_facts`]).
 
-use crate::{Fact, Game, Move, Payoffs, Player, Rng, mix, playout};
+use crate::{Fact, Game, Move, Payoffs, Player, Rng, mix};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A permutation of facts and moves under which the rules do not change.
@@ -54,6 +55,11 @@ impl Symmetry {
         }
     }
 
+    /// What the initial state becomes; `None` if it cannot be made.
+    pub fn start<G: Game>(&self, game: &G) -> Option<G::State> {
+        image_of_start(game, &self.facts)
+    }
+
     /// What a player becomes.
     #[inline]
     pub fn player(&self, p: Player) -> Player {
@@ -77,10 +83,10 @@ pub struct Effort {
     pub most: usize,
 }
 
-/// 20,000 candidates, 2,000 plies for each symmetry, at most 48: some tenths of a second for a native game.
+/// 20,000 candidates, 4,000 plies for each symmetry, at most 48: under a tenth of a second for a native game.
 impl Default for Effort {
     fn default() -> Self {
-        Effort { candidates: 20_000, plies: 2_000, most: 48 }
+        Effort { candidates: 20_000, plies: 4_000, most: 48 }
     }
 }
 
@@ -89,10 +95,11 @@ pub fn symmetries<G: Game>(game: &G, effort: &Effort, seed: u64) -> Vec<Symmetry
     let info = game.info();
     let mut group = Group {
         members: vec![Symmetry::identity(info.facts, info.moves)],
-        verifier: Verifier { game, plies: effort.plies, seed, drawn: 0 },
+        seen: vec![false; info.facts as usize],
+        verifier: Verifier { game, plies: effort.plies, seed },
         most: effort.most,
     };
-    if !group.verifier.sees_results() {
+    if !group.verifier.sample(&mut group.seen) {
         return group.members;
     }
     let names = Names::of(game);
@@ -101,7 +108,7 @@ pub fn symmetries<G: Game>(game: &G, effort: &Effort, seed: u64) -> Vec<Symmetry
             group.add(&mirror.facts, true);
         }
         for functors in names.functor_permutations() {
-            let options: Vec<Vec<Vec<Fact>>> =
+            let options: Vec<Vec<FactMap>> =
                 functors.iter().enumerate().map(|(from, &to)| names.options(from, to, swaps_roles)).collect();
             names.each_candidate(options, effort.candidates, |facts| group.add(facts, swaps_roles));
         }
@@ -112,14 +119,25 @@ pub fn symmetries<G: Game>(game: &G, effort: &Effort, seed: u64) -> Vec<Symmetry
 /// The symmetries found so far.
 struct Group<'a, G: Game> {
     members: Vec<Symmetry>,
+    /// The facts that held in random games. Symmetries that differ only in others count as the same.
+    seen: Vec<bool>,
     verifier: Verifier<'a, G>,
     most: usize,
 }
 
 impl<G: Game> Group<'_, G> {
+    /// The images of the facts that were seen, and whether roles are exchanged.
+    fn shown(&self, facts: &[Fact], swaps_roles: bool) -> (Vec<Fact>, bool) {
+        (facts.iter().zip(&self.seen).filter(|(_, seen)| **seen).map(|(f, _)| *f).collect(), swaps_roles)
+    }
+
     /// Adds a permutation of facts and all its products with the members, if all of them are verified.
     fn add(&mut self, facts: &[Fact], swaps_roles: bool) {
-        if self.members.iter().any(|g| g.facts == facts && g.swaps_roles == swaps_roles) {
+        let same = |g: &Symmetry| {
+            let mut images = g.facts.iter().zip(facts).zip(&self.seen);
+            g.swaps_roles == swaps_roles && images.all(|((a, b), seen)| a == b || !seen)
+        };
+        if self.members.iter().any(same) {
             return;
         }
         let Some(generator) = self.verifier.find_moves(facts, swaps_roles) else { return };
@@ -141,8 +159,9 @@ impl<G: Game> Group<'_, G> {
             }
             next += 1;
         }
+        let shown: HashSet<_> = members.iter().map(|g| self.shown(&g.facts, g.swaps_roles)).collect();
         let new = &members[self.members.len()..];
-        if new.iter().skip(1).all(|g| self.verifier.holds(g)) {
+        if shown.len() == members.len() && new.iter().skip(1).all(|g| self.verifier.holds(g)) {
             self.members = members;
         }
     }
@@ -153,8 +172,6 @@ struct Verifier<'a, G: Game> {
     game: &'a G,
     plies: usize,
     seed: u64,
-    /// The number of random streams used.
-    drawn: u64,
 }
 
 /// What lockstep play has shown of the images of moves.
@@ -167,24 +184,35 @@ struct Images<'a> {
 }
 
 impl<G: Game> Verifier<'_, G> {
-    /// Whether random games end in more than one way. If they all end alike, as in a puzzle that nobody solves by chance,
-    /// they say nothing of what the goals are.
-    fn sees_results(&mut self) -> bool {
-        let (game, mut rng) = (self.game, Rng::stream(self.seed, self.drawn));
-        self.drawn += 1;
-        let (mut first, mut plies) = (None, 0);
-        while plies < 20 * self.plies {
-            let (result, length) = playout(game, &mut game.initial(), &mut rng);
-            plies += 1 + length as usize;
-            if *first.get_or_insert(result) != result {
-                return true;
+    /// Marks the facts that hold in the games of [`Verifier::lockstep`]. Whether random games end in more than one way: if they
+    /// all end alike, as in a puzzle that nobody solves by chance, they say nothing of what the goals are.
+    fn sample(&self, seen: &mut [bool]) -> bool {
+        let (game, mut rng) = (self.game, Rng::new(self.seed));
+        let (mut legal, mut on, mut off, mut plies) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        let (mut first, mut differ) = (None, false);
+        game.facts(&game.initial(), &mut on);
+        on.iter().for_each(|f| seen[f.index()] = true);
+        while plies < if differ { 1 } else { 20 } * self.plies {
+            let mut s = game.initial();
+            for _ in 0..self.longest() {
+                game.legal(&s, &mut legal);
+                plies += 1;
+                let Some(&m) = rng.pick(&legal) else { break };
+                game.play_facts(&mut s, m, &mut on, &mut off);
+                on.iter().filter(|_| plies <= self.plies).for_each(|f| seen[f.index()] = true);
             }
+            let result = game.outcome(&s);
+            differ |= *first.get_or_insert(result) != result;
         }
-        false
+        differ
+    }
+
+    fn longest(&self) -> usize {
+        self.game.info().horizon.map_or(usize::MAX, |h| h.plies as usize)
     }
 
     /// The symmetry with this permutation of facts, if there is one.
-    fn find_moves(&mut self, facts: &[Fact], swaps_roles: bool) -> Option<Symmetry> {
+    fn find_moves(&self, facts: &[Fact], swaps_roles: bool) -> Option<Symmetry> {
         let moves = self.game.info().moves as usize;
         let mut images = Images { facts, swaps_roles, moves: vec![None; moves], taken: vec![false; moves] };
         if !self.lockstep(&mut images) {
@@ -195,44 +223,25 @@ impl<G: Game> Verifier<'_, G> {
     }
 
     /// Whether a symmetry agrees with random play.
-    fn holds(&mut self, g: &Symmetry) -> bool {
+    fn holds(&self, g: &Symmetry) -> bool {
         let moves = g.moves.iter().copied().map(Some).collect();
         let taken = vec![true; g.moves.len()];
         self.lockstep(&mut Images { facts: &g.facts, swaps_roles: g.swaps_roles, moves, taken })
     }
 
-    /// The image of the initial state.
-    fn image_of_start(&self, images: &Images) -> Option<G::State> {
-        let (game, start) = (self.game, self.game.initial());
-        let (mut held, mut mapped) = (Vec::new(), Vec::new());
-        game.facts(&start, &mut held);
-        mapped.extend(held.iter().map(|f| images.facts[f.index()]));
-        mapped.sort_unstable();
-        if mapped == held {
-            return Some(start);
-        }
-        let mirrored = game.mirrored(&start).filter(|t| {
-            game.facts(t, &mut held);
-            held == mapped
-        });
-        mirrored.or_else(|| game.state_from_facts(&mapped)).filter(|t| {
-            game.facts(t, &mut held);
-            held == mapped
-        })
-    }
-
-    /// Plays random games and their images; `false` as soon as they differ.
-    fn lockstep(&mut self, images: &mut Images) -> bool {
+    /// Plays random games and their images; `false` as soon as they differ. The games are the same for all candidates: so a
+    /// fact that one of them shows is tested for each.
+    fn lockstep(&self, images: &mut Images) -> bool {
         let game = self.game;
-        let (start, Some(start_image)) = (game.initial(), self.image_of_start(images)) else { return false };
-        let mut rng = Rng::stream(self.seed, self.drawn);
-        self.drawn += 1;
-        let longest = game.info().horizon.map_or(usize::MAX, |h| h.plies as usize);
+        let (start, Some(start_image)) = (game.initial(), image_of_start(self.game, images.facts)) else {
+            return false;
+        };
+        let mut rng = Rng::new(self.seed);
         let (mut legal, mut legal_image, mut plies) = (Vec::new(), Vec::new(), 0);
         let mut step = Step::default();
         while plies < self.plies {
             let (mut s, mut t) = (start.clone(), start_image.clone());
-            for _ in 0..longest {
+            for _ in 0..self.longest() {
                 game.legal(&s, &mut legal);
                 game.legal(&t, &mut legal_image);
                 plies += 1;
@@ -252,8 +261,9 @@ impl<G: Game> Verifier<'_, G> {
                 if game.mover(&t) != mover || !images.cover(game, (&s, &legal), (&t, &legal_image), &mut step) {
                     return false;
                 }
-                let m = legal[rng.below(legal.len() as u32) as usize];
-                let Some(m_image) = images.moves[m.index()] else { return false };
+                let Some((m, m_image)) = rng.pick(&legal).and_then(|&m| Some((m, images.moves[m.index()]?))) else {
+                    return false;
+                };
                 let change = step.play(game, &mut s, m, |f| images.facts[f.index()]);
                 if change != step.play(game, &mut t, m_image, |f| *f) {
                     return false;
@@ -318,6 +328,23 @@ impl Step {
         let on = self.on.iter().fold(0u64, |h, f| h.wrapping_add(mix(2 * image(f).0 as u64)));
         self.off.iter().fold(on, |h, f| h.wrapping_add(mix(2 * image(f).0 as u64 + 1)))
     }
+}
+
+/// The image of the initial state under a permutation of facts, if it can be made.
+fn image_of_start<G: Game>(game: &G, image: &[Fact]) -> Option<G::State> {
+    let start = game.initial();
+    let (mut held, mut mapped) = (Vec::new(), Vec::new());
+    game.facts(&start, &mut held);
+    mapped.extend(held.iter().map(|f| image[f.index()]));
+    mapped.sort_unstable();
+    if mapped == held {
+        return Some(start);
+    }
+    let mut fits = |t: &G::State| {
+        game.facts(t, &mut held);
+        held == mapped
+    };
+    game.mirrored(&start).filter(&mut fits).or_else(|| game.state_from_facts(&mapped).filter(&mut fits))
 }
 
 fn swapped(p: Payoffs, swap: bool) -> Payoffs {
@@ -435,6 +462,14 @@ struct Names {
     roles: Vec<String>,
 }
 
+/// A way to map the facts of one functor.
+struct FactMap {
+    /// The images, in the order of facts.
+    facts: Vec<Fact>,
+    /// For each ordered slot, which ordered slot it becomes and how its domain is permuted.
+    turns: Vec<(usize, usize)>,
+}
+
 /// The facts whose names differ only in constants.
 struct Functor {
     slots: Vec<Slot>,
@@ -494,9 +529,9 @@ impl Names {
 
     /// All ways to map the facts of one functor onto those of another, in the order of facts; as little as possible is changed
     /// first.
-    fn options(&self, from: usize, to: usize, swaps_roles: bool) -> Vec<Vec<Fact>> {
+    fn options(&self, from: usize, to: usize, swaps_roles: bool) -> Vec<FactMap> {
         let (from, to) = (&self.functors[from], &self.functors[to]);
-        let mut found: Vec<Vec<Fact>> = Vec::new();
+        let mut found = Vec::new();
         let mut known = HashSet::new();
         for places in permutations(from.slots.len(), 4) {
             let fits = |(i, &j): (usize, &usize)| from.slots[i].maps_onto(&to.slots[j]);
@@ -514,32 +549,42 @@ impl Names {
                     to.numbers.get(&image).copied()
                 });
                 let image: Option<Vec<Fact>> = image.collect();
-                if let Some(image) = image.filter(|i| known.insert(i.clone())) {
-                    found.push(image);
+                if let Some(facts) = image.filter(|i| known.insert(i.clone())) {
+                    let ordered = (0..places.len()).filter(|&i| from.slots[i].ordered);
+                    let rank = |j: usize| to.slots[..j].iter().filter(|s| s.ordered).count();
+                    found.push(FactMap { facts, turns: ordered.map(|i| (rank(places[i]), choice[i])).collect() });
                 }
             });
         }
         found
     }
 
-    /// Calls `f` with every choice of one option for each functor. If there are more than `most`, functors keep only their
-    /// first option, the smallest functors first.
-    fn each_candidate(&self, mut options: Vec<Vec<Vec<Fact>>>, most: usize, mut f: impl FnMut(&[Fact])) {
-        let total = |o: &[Vec<Vec<Fact>>]| o.iter().fold(1usize, |n, o| n.saturating_mul(o.len()));
+    /// Calls `f` with every choice of one option for each functor, first with those that turn all functors of the same shape as
+    /// the largest alike. If there are more than `most`, functors keep only their first option, the smallest functors first.
+    fn each_candidate(&self, mut options: Vec<Vec<FactMap>>, most: usize, mut f: impl FnMut(&[Fact])) {
+        let total = |o: &[Vec<FactMap>]| o.iter().fold(1usize, |n, o| n.saturating_mul(o.len()));
         let mut last = options.len();
         while total(&options) > most && last > 0 {
             last -= 1;
             options[last].truncate(1);
         }
+        let sizes: Vec<usize> = options.iter().map(Vec::len).collect();
         let mut facts = vec![Fact(0); self.facts];
-        each_product(&options.iter().map(Vec::len).collect::<Vec<_>>(), most, |choice| {
-            for (functor, (options, &c)) in self.functors.iter().zip(options.iter().zip(choice)) {
-                for ((fact, _), &image) in functor.facts.iter().zip(&options[c]) {
-                    facts[fact.index()] = image;
+        for alike in [true, false] {
+            each_product(&sizes, most, |choice| {
+                let mut turns = options.iter().zip(choice).map(|(options, &c)| &options[c].turns);
+                let largest = turns.next();
+                if turns.all(|t| largest.is_none_or(|l| l == t || l.len() != t.len())) != alike {
+                    return;
                 }
-            }
-            f(&facts);
-        });
+                for (functor, (options, &c)) in self.functors.iter().zip(options.iter().zip(choice)) {
+                    for ((fact, _), &image) in functor.facts.iter().zip(&options[c].facts) {
+                        facts[fact.index()] = image;
+                    }
+                }
+                f(&facts);
+            });
+        }
     }
 }
 

@@ -209,6 +209,12 @@ impl Game for Othello {
         })
     }
 
+    /// The difference in discs, divided by the number of squares.
+    fn margin(&self, s: &OthelloState) -> Option<Payoffs> {
+        let [x, o] = s.discs.map(|d| d.count_ones() as f32);
+        s.over.then(|| Payoffs::of(Player(0), (x - o) / self.board.count_ones() as f32))
+    }
+
     fn facts(&self, s: &OthelloState, out: &mut Vec<Fact>) {
         out.clear();
         out.extend(ones(s.discs[0] | s.discs[1]).map(|i| Fact(2 * self.at(i) + (s.discs[1] >> i & 1) as u32)));

@@ -9,8 +9,11 @@
 //! with a single legal move are skipped. If no role has a choice, one role plays its move so that the game goes on. Choices
 //! made earlier in a step are part of the state, but neither of its facts nor of [`Game::infoset_key`], so that roles that
 //! choose later cannot see them.
+//!
+//! *Payoffs* are graded: they are linear in the goal value. So they say already how clearly a game was won, and there is no
+//! [`Game::margin`] beyond them.
 
-use crate::bits::{ones, set, words};
+use crate::bits::{Ones, ones, set, words};
 use crate::budget::Budget;
 use crate::datalog::WorkLimit;
 use crate::domains;
@@ -547,6 +550,20 @@ impl Game for GdlGame {
     fn facts(&self, s: &GdlState, out: &mut Vec<Fact>) {
         out.clear();
         out.extend(ones(self.fact_words(s)).map(|f| Fact(f as u32)));
+    }
+
+    fn play_facts(&self, s: &mut GdlState, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        on.clear();
+        off.clear();
+        self.with_evaluator_at_mut(s, |evaluator, s| {
+            let before = s.clone();
+            self.choose(evaluator, s, m);
+            for (w, (&old, &new)) in self.fact_words(&before).iter().zip(self.fact_words(s)).enumerate() {
+                let fact = |f: usize| Fact((64 * w + f) as u32);
+                on.extend(Ones(new & !old).map(fact));
+                off.extend(Ones(old & !new).map(fact));
+            }
+        })
     }
 
     fn key(&self, s: &GdlState) -> u64 {

@@ -213,6 +213,12 @@ pub trait Game: Send + Sync + 'static {
         None
     }
 
+    /// The state in which exactly these facts hold, given in increasing order, without a history; `None` if there is none, or
+    /// where making it is not supported. Needed by [`crate::symmetry`] where the image of the initial state is another one.
+    fn state_from_facts(&self, _facts: &[Fact]) -> Option<Self::State> {
+        None
+    }
+
     /// The move as people write it.
     fn move_name(&self, m: Move) -> String;
 

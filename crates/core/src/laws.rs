@@ -2,9 +2,10 @@
 //!
 //! Not checked here: that the rules are the *intended* ones. That takes perft against an independent engine.
 
+use crate::symmetry::Symmetry;
 use crate::{Fact, Game, Move, Payoffs, Player, Rng, mix};
-use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -64,6 +65,55 @@ pub fn check<G: Game>(game: &G, effort: &Effort) -> Result<(), Broken> {
     }
     sampling_is_uniform(game, &mut rng)?;
     facts_separate_states(game, effort, &mut rng)
+}
+
+/// Checks that symmetries form a group, and that random games and their images under each agree in facts, legal moves, mover
+/// and result; `Err` names the first law that fails.
+pub fn check_symmetries<G: Game>(game: &G, found: &[Symmetry], effort: &Effort) -> Result<(), Broken> {
+    let law = |holds, what: &str| ensure(holds, || what.to_string(), game, &game.initial());
+    let info = game.info();
+    law(found.first() == Some(&Symmetry::identity(info.facts, info.moves)), "the first symmetry is the identity")?;
+    let all: HashSet<&Symmetry> = found.iter().collect();
+    law(all.len() == found.len(), "symmetries are listed once")?;
+    let closed = |a: &Symmetry| found.iter().all(|b| all.contains(&a.then(b)));
+    law(found.iter().all(closed), "the product of two symmetries is a symmetry")?;
+    for (i, g) in found.iter().enumerate() {
+        // In a finite group of maps that has the identity, every map is a permutation.
+        law(
+            g.facts.len() == info.facts as usize && g.moves.len() == info.moves as usize,
+            "a symmetry maps everything",
+        )?;
+        symmetry_holds(game, g, effort.states, &mut Rng::stream(effort.seed, i as u64))?;
+    }
+    Ok(())
+}
+
+fn symmetry_holds<G: Game>(game: &G, g: &Symmetry, states: usize, rng: &mut Rng) -> Result<(), Broken> {
+    let mut seen = 0;
+    while seen < states {
+        let mut s = game.initial();
+        let Some(mut t) = g.start(game) else {
+            return ensure(false, || "a symmetry maps the initial state to a state".into(), game, &s);
+        };
+        for _ in 0..longest(game) {
+            let law = |holds, what: &str| ensure(holds, || what.to_string(), game, &s);
+            let moves = legal(game, &s);
+            let mut expected: Vec<Fact> = facts(game, &s).iter().map(|f| g.facts[f.index()]).collect();
+            expected.sort();
+            law(facts(game, &t) == expected, "a symmetry maps facts onto facts")?;
+            let mut expected: Vec<Move> = moves.iter().map(|m| g.moves[m.index()]).collect();
+            expected.sort();
+            law(legal(game, &t) == expected, "a symmetry maps legal moves onto legal moves")?;
+            law(game.outcome(&t) == game.outcome(&s).map(|p| g.payoffs(p)), "a symmetry maps the payoffs")?;
+            law(game.margin(&t) == game.margin(&s).map(|p| g.payoffs(p)), "a symmetry maps the margins")?;
+            seen += 1;
+            let Some(&m) = rng.pick(&moves) else { break };
+            law(game.mover(&t) == g.player(game.mover(&s)), "a symmetry maps the mover")?;
+            game.play(&mut s, m);
+            game.play(&mut t, g.moves[m.index()]);
+        }
+    }
+    Ok(())
 }
 
 fn longest<G: Game>(game: &G) -> usize {
@@ -140,6 +190,7 @@ fn single_state<G: Game>(game: &G, s: &G::State, rng: &mut Rng) -> Result<(), Br
         let sum: f32 = payoffs.as_slice().iter().sum();
         law(!info.zero_sum || (info.players() == 2 && sum == 0.0), "payoffs of a zero-sum game add up to 0")?;
     }
+    margin_fits(game, s, outcome)?;
     let held = facts(game, s);
     law(held.windows(2).all(|w| w[0] < w[1]), "facts are unique and in increasing order")?;
     law(held.iter().all(|f| f.0 < info.facts), "facts are in range")?;
@@ -147,9 +198,15 @@ fn single_state<G: Game>(game: &G, s: &G::State, rng: &mut Rng) -> Result<(), Br
         Some(m) => law(moves.contains(&m), "a sampled move is legal")?,
         None => law(moves.is_empty(), "a move can be sampled unless the game is over")?,
     }
+    if let Some(t) = game.state_from_facts(&held) {
+        law(facts(game, &t) == held, "a state made from facts has these facts")?;
+        law(t == game.before_hidden(s), "a state made from the facts of another is equal to it")?;
+    }
+    let mut wins = Vec::new();
     for &m in &moves {
         let (mut a, mut b) = (s.clone(), s.clone());
         game.play(&mut a, m);
+        wins.extend(game.outcome(&a).filter(|p| p[game.mover(s)] >= 1.0).map(|_| m));
         game.play(&mut b, m);
         law(a == b && game.key(&a) == game.key(&b), "playing a move is deterministic")?;
         law(game.history_key(&a) == game.history_key(&b), "playing a move is deterministic, history included")?;
@@ -158,10 +215,27 @@ fn single_state<G: Game>(game: &G, s: &G::State, rng: &mut Rng) -> Result<(), Br
         law(c == a && game.history_key(&c) == game.history_key(&a), "playing with facts is playing")?;
         law(turned(&held, &on, &off).as_ref() == Some(&facts(game, &a)), "a move turns on and off the facts it says")?;
     }
+    match game.win_in_one(s) {
+        Some(m) => law(wins.contains(&m), "win_in_one is a legal move that wins at once")?,
+        None => law(wins.is_empty(), "win_in_one finds a move if one wins at once")?,
+    }
     let name_reads_back = |&m: &Move| game.parse_move(&game.move_name(m)) == Some(m);
     law(rng.pick(&moves).is_none_or(name_reads_back), "the name of a legal move reads back")?;
     text_round_trips(game, s, &moves)?;
     mirror_holds(game, s, &moves, &held)
+}
+
+fn margin_fits<G: Game>(game: &G, s: &G::State, outcome: Option<Payoffs>) -> Result<(), Broken> {
+    let law = |holds, what: &str| ensure(holds, || what.to_string(), game, s);
+    let Some(margin) = game.margin(s) else { return Ok(()) };
+    let Some(payoffs) = outcome else { return law(false, "a margin exists only when the game is over") };
+    law(margin.players() == payoffs.players(), "each player has a margin")?;
+    law(margin.as_slice().iter().all(|v| (-1.0..=1.0).contains(v)), "margins lie in [-1, 1]")?;
+    let sum: f32 = margin.as_slice().iter().sum();
+    law(!game.info().zero_sum || sum == 0.0, "margins of a zero-sum game add up to 0")?;
+    let sign = |v: f32| (v > 0.0) as i8 - (v < 0.0) as i8;
+    let alike = margin.as_slice().iter().zip(payoffs.as_slice()).all(|(&m, &p)| sign(m) == sign(p));
+    law(alike, "a margin has the sign of the payoff")
 }
 
 /// The facts after some were turned on and some off, in order; `None` if one was on or off before.
@@ -334,6 +408,25 @@ mod tests {
         fn outcome(&self, s: &NimState) -> Option<Payoffs> {
             self.0.outcome(s)
         }
+        fn margin(&self, s: &NimState) -> Option<Payoffs> {
+            match self.1 {
+                "margin sign" => self.0.outcome(s).map(|_| Payoffs::of(s.mover, 0.5)),
+                "margin early" => Some(Payoffs::draw(2)),
+                _ => self.0.outcome(s),
+            }
+        }
+        fn win_in_one(&self, s: &NimState) -> Option<Move> {
+            match self.1 {
+                "win missed" => None,
+                "win imagined" if s.left > 0 => Some(Move(s.left.min(3) - 1)),
+                _ => (1..=3).contains(&s.left).then(|| Move(s.left - 1)),
+            }
+        }
+        fn state_from_facts(&self, facts: &[Fact]) -> Option<NimState> {
+            let [left, mover] = facts else { return None };
+            let mover = if self.1 == "from facts" { Player(0) } else { Player((mover.0 - 22) as u8) };
+            Some(NimState { left: left.0, mover })
+        }
         fn facts(&self, s: &NimState, out: &mut Vec<Fact>) {
             self.0.facts(s, out);
             if self.1 == "facts" {
@@ -376,8 +469,24 @@ mod tests {
     #[test]
     fn every_defect_is_found_and_a_right_game_passes() {
         check(&broken("none"), &Effort::default()).unwrap();
-        let defects =
-            ["mover", "order", "range", "dead end", "mirror", "facts", "names", "text", "bias", "turned", "hash"];
+        let defects = [
+            "mover",
+            "order",
+            "range",
+            "dead end",
+            "mirror",
+            "facts",
+            "names",
+            "text",
+            "bias",
+            "turned",
+            "hash",
+            "margin sign",
+            "margin early",
+            "win missed",
+            "win imagined",
+            "from facts",
+        ];
         for defect in defects {
             let found = check(&broken(defect), &Effort::default());
             assert!(found.is_err(), "the defect \"{defect}\" was not found");

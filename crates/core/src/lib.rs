@@ -25,6 +25,7 @@ mod perft;
 mod playout;
 mod rng;
 mod search;
+pub mod symmetry;
 pub mod toy;
 
 pub use game::{Fact, Game, Move, Player, TextError};

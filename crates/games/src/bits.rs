@@ -177,6 +177,26 @@ fn has_long_run<W: Word>(b: W, d: u32, k: u32) -> bool {
     run != W::ZERO
 }
 
+/// The bits that complete a line of `k` at distance `d` with bits of `b`, whether set or not.
+#[inline(always)]
+pub(crate) fn completes_run<W: Word>(b: W, d: u32, k: u32) -> W {
+    let (below, above) = (b << d, b >> d);
+    let (two_below, two_above) = ((b & below) << d, (b & above) >> d);
+    if k == 3 {
+        return two_below | below & above | two_above;
+    }
+    if k == 4 {
+        return (b & two_below) << d | two_below & above | below & two_above | (b & two_above) >> d;
+    }
+    // `below` has the bits with `i` bits of `b` right below them; the rest of the line is above.
+    let (mut found, mut below) = (W::ZERO, !W::ZERO);
+    for i in 0..k {
+        found |= (0..k - 1 - i).fold(!W::ZERO, |above, _| (b & above) >> d) & below;
+        below = (b & below) << d;
+    }
+    found
+}
+
 /// The indices of the set bits, in increasing order.
 #[inline]
 pub(crate) fn ones<W: Word>(mut w: W) -> impl Iterator<Item = u32> {

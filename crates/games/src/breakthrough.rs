@@ -167,6 +167,22 @@ impl Game for Breakthrough {
         s.over.then(|| Payoffs::win(Player(s.mover ^ 1)))
     }
 
+    fn win_in_one(&self, s: &BreakthroughState) -> Option<Move> {
+        let (me, you) = (s.mover as usize, s.mover as usize ^ 1);
+        let before_goal = if me == 0 { self.goal[0] >> self.cols } else { self.goal[1] << self.cols };
+        let last = if s.men[you].count_ones() == 1 { s.men[you].trailing_zeros() } else { u32::MAX };
+        let number = &self.number[me];
+        self.steps(s).into_iter().zip(number).find_map(|(steps, number)| {
+            let move_from = |from: u32| Move(number[from as usize] as u32);
+            let arrives = steps & before_goal;
+            if arrives != 0 {
+                return Some(move_from(arrives.trailing_zeros()));
+            }
+            let takes = |m: &Move| self.squares[m.index()].1 as u32 == last;
+            if last == u32::MAX { None } else { ones(steps).map(move_from).find(takes) }
+        })
+    }
+
     fn facts(&self, s: &BreakthroughState, out: &mut Vec<Fact>) {
         out.clear();
         out.extend(ones(s.men[0] | s.men[1]).map(|i| Fact(2 * i + (s.men[1] >> i & 1) as u32)));

@@ -7,7 +7,7 @@
 //! Position: the columns played, `44352`, comma-separated if there are more than nine columns; `first=O` if O began, which
 //! occurs only in mirrored states.
 
-use crate::bits::{MOVER, Word, has_run, ones};
+use crate::bits::{MOVER, Word, completes_run, has_run, ones};
 use crate::text::{LETTERS, ROLES, caption, excerpt, grid, refuse, swap_pairs};
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
 use std::hash::{Hash, Hasher};
@@ -170,6 +170,15 @@ impl<B: Word> Game for Connect4<B> {
             Ending::LastMoverWon => Some(Payoffs::win(Player(s.mover ^ 1))),
             Ending::Full => Some(Payoffs::draw(2)),
         }
+    }
+
+    #[inline]
+    fn win_in_one(&self, s: &Self::State) -> Option<Move> {
+        let own = s.discs[s.mover as usize];
+        let complete = |b: B, &d: &u32| if d < B::BITS { b | completes_run(own, d, self.k) } else { b };
+        let wins = self.landing(s) & self.distances.iter().fold(B::ZERO, complete);
+        let found = s.result == Ending::Open && wins != B::ZERO;
+        found.then(|| Move(self.column_of[wins.lowest() as usize] as u32))
     }
 
     fn facts(&self, s: &Self::State, out: &mut Vec<Fact>) {

@@ -201,6 +201,21 @@ impl<B: Word> Game for Dots<B> {
         })
     }
 
+    /// The difference in boxes, divided by the number of boxes, whatever the payoff is.
+    fn margin(&self, s: &Self::State) -> Option<Payoffs> {
+        let [x, o] = self.boxes(s).map(|n| n as f32);
+        (s.drawn == self.all).then(|| Payoffs::of(Player(0), (x - o) / self.sides.len() as f32))
+    }
+
+    fn win_in_one(&self, s: &Self::State) -> Option<Move> {
+        // Only the last edge ends the game.
+        let free = self.all & !s.drawn;
+        let last = (free.count() == 1).then(|| Move(free.lowest()))?;
+        let mut end = *s;
+        self.play(&mut end, last);
+        self.outcome(&end).filter(|p| p[Player(s.mover)] >= 1.0).map(|_| last)
+    }
+
     fn facts(&self, s: &Self::State, out: &mut Vec<Fact>) {
         out.clear();
         out.extend(ones(s.drawn).map(Fact));

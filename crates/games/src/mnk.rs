@@ -6,11 +6,14 @@
 //!
 //! Position: the rows from the top, of `X`, `O` and `-`, with `/` between them; then the mover.
 
-use crate::bits::{MOVER, has_run, ones, select};
+use crate::bits::{MOVER, completes_run, has_run, ones, select};
 use crate::text::{
     Fields, LETTERS, ROLES, caption, excerpt, grid, letters, parse_mover, parse_square, refuse, square, swap_pairs,
 };
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError, mix};
+
+/// The longest side of a board, and so the longest line.
+const LONGEST: usize = 26;
 
 /// The rules of an m,n,k game on a board of up to `64 * W` bits, spare ones included.
 pub struct Mnk<const W: usize> {
@@ -44,10 +47,27 @@ fn has<const W: usize>(stones: &[u64; W], i: usize) -> bool {
     stones[i / 64] >> (i % 64) & 1 == 1
 }
 
+#[inline]
+fn and<const W: usize>(a: &[u64; W], b: &[u64; W]) -> [u64; W] {
+    std::array::from_fn(|w| a[w] & b[w])
+}
+
+/// All bits moved up by `d`, which is more than 0 and less than 64.
+#[inline]
+fn shifted_up<const W: usize>(b: &[u64; W], d: u32) -> [u64; W] {
+    std::array::from_fn(|w| b[w] << d | if w > 0 { b[w - 1] >> (64 - d) } else { 0 })
+}
+
+/// All bits moved down by `d`, which is more than 0 and less than 64.
+#[inline]
+fn shifted_down<const W: usize>(b: &[u64; W], d: u32) -> [u64; W] {
+    std::array::from_fn(|w| b[w] >> d | if w + 1 < W { b[w + 1] << (64 - d) } else { 0 })
+}
+
 impl<const W: usize> Mnk<W> {
     /// The rules for this size. The family is `tictactoe`, `gomoku` or `mnk`; the name of the latter two includes the size.
     pub fn new(family: &str, cols: usize, rows: usize, k: u32, exact: bool) -> Result<Self, TextError> {
-        if cols < 1 || rows < 1 || cols > 26 || rows > 26 || Self::bits(cols, rows) > 64 * W {
+        if cols < 1 || rows < 1 || cols > LONGEST || rows > LONGEST || Self::bits(cols, rows) > 64 * W {
             return refuse(format!(
                 "{family} takes boards of up to 26 columns and rows, at most 480 points, not {cols}x{rows}"
             ));
@@ -111,6 +131,29 @@ impl<const W: usize> Mnk<W> {
         })
     }
 
+    /// The bits that complete a winning line at distance `d` with `stones`, whether occupied or not.
+    #[inline]
+    fn completes_line(&self, stones: &[u64; W], d: u32) -> [u64; W] {
+        if W == 1 && !self.exact {
+            return [completes_run(stones[0], d, self.k); W];
+        }
+        let k = self.k as usize;
+        // By number, up to k: the bits with at least that many stones in a row right above them, and right below them.
+        let mut above = [[u64::MAX; W]; LONGEST + 1];
+        let mut below = [u64::MAX; W];
+        (0..k).for_each(|i| above[i + 1] = shifted_down(&and(stones, &above[i]), d));
+        let mut found = [0; W];
+        for i in 0..k {
+            let more_below = shifted_up(&and(stones, &below), d);
+            for w in 0..W {
+                let longer = if self.exact { more_below[w] | above[k - i][w] } else { 0 };
+                found[w] |= below[w] & above[k - 1 - i][w] & !longer;
+            }
+            below = more_below;
+        }
+        found
+    }
+
     fn owner(&self, s: &MnkState<W>, m: usize) -> Option<usize> {
         s.stones.iter().position(|b| has(b, self.bit_of[m] as usize))
     }
@@ -166,6 +209,18 @@ impl<const W: usize> Game for Mnk<W> {
             3 => Some(Payoffs::draw(2)),
             won => Some(Payoffs::win(Player(won - 1))),
         }
+    }
+
+    fn win_in_one(&self, s: &Self::State) -> Option<Move> {
+        if s.result != 0 {
+            return None;
+        }
+        let lines = self.distances.map(|d| self.completes_line(&s.stones[s.mover as usize], d));
+        (0..W).find_map(|w| {
+            let free = self.board[w] & !(s.stones[0][w] | s.stones[1][w]);
+            let wins = free & lines.iter().fold(0, |b, line| b | line[w]);
+            (wins != 0).then(|| Move(self.move_of[64 * w + wins.trailing_zeros() as usize] as u32))
+        })
     }
 
     fn facts(&self, s: &Self::State, out: &mut Vec<Fact>) {

@@ -209,6 +209,12 @@ impl Game for Othello {
         })
     }
 
+    /// The difference in discs, divided by the number of squares.
+    fn margin(&self, s: &OthelloState) -> Option<Payoffs> {
+        let [x, o] = s.discs.map(|d| d.count_ones() as f32);
+        s.over.then(|| Payoffs::of(Player(0), (x - o) / self.board.count_ones() as f32))
+    }
+
     fn facts(&self, s: &OthelloState, out: &mut Vec<Fact>) {
         out.clear();
         out.extend(ones(s.discs[0] | s.discs[1]).map(|i| Fact(2 * self.at(i) + (s.discs[1] >> i & 1) as u32)));
@@ -236,6 +242,18 @@ impl Game for Othello {
 
     fn mirrored(&self, s: &OthelloState) -> Option<OthelloState> {
         Some(OthelloState { discs: [s.discs[1], s.discs[0]], mover: s.mover ^ 1, ..*s })
+    }
+
+    fn state_from_facts(&self, facts: &[Fact]) -> Option<OthelloState> {
+        let turn = 2 * (self.info.moves - 1);
+        let (mover, discs) = facts.split_last()?;
+        let mover = mover.0.checked_sub(turn).filter(|&p| p < 2)? as u8;
+        let mut s = OthelloState { discs: [0; 2], mover, over: false, moves: 0 };
+        for f in discs {
+            s.discs[f.index() % 2] |= (f.0 < turn).then(|| 1 << self.bit(f.0 / 2))?;
+        }
+        self.find_moves(&mut s);
+        (s.discs[0] & s.discs[1] == 0).then_some(s)
     }
 
     fn move_name(&self, m: Move) -> String {

@@ -9,8 +9,11 @@
 //! with a single legal move are skipped. If no role has a choice, one role plays its move so that the game goes on. Choices
 //! made earlier in a step are part of the state, but neither of its facts nor of [`Game::infoset_key`], so that roles that
 //! choose later cannot see them.
+//!
+//! *Payoffs* are graded: they are linear in the goal value. So they say already how clearly a game was won, and there is no
+//! [`Game::margin`] beyond them.
 
-use crate::bits::{ones, set, words};
+use crate::bits::{Ones, ones, set, words};
 use crate::budget::Budget;
 use crate::datalog::WorkLimit;
 use crate::domains;
@@ -549,6 +552,20 @@ impl Game for GdlGame {
         out.extend(ones(self.fact_words(s)).map(|f| Fact(f as u32)));
     }
 
+    fn play_facts(&self, s: &mut GdlState, m: Move, on: &mut Vec<Fact>, off: &mut Vec<Fact>) {
+        on.clear();
+        off.clear();
+        self.with_evaluator_at_mut(s, |evaluator, s| {
+            let before = s.clone();
+            self.choose(evaluator, s, m);
+            for (w, (&old, &new)) in self.fact_words(&before).iter().zip(self.fact_words(s)).enumerate() {
+                let fact = |f: usize| Fact((64 * w + f) as u32);
+                on.extend(Ones(new & !old).map(fact));
+                off.extend(Ones(old & !new).map(fact));
+            }
+        })
+    }
+
     fn key(&self, s: &GdlState) -> u64 {
         s.words.iter().fold(0, |h, &w| mix(h ^ w))
     }
@@ -571,6 +588,14 @@ impl Game for GdlGame {
         }
         let facts = self.fact_words(s).iter().fold(0, |h, &w| mix(h ^ w));
         mix(facts ^ (1 + self.mover(s).0 as u64))
+    }
+
+    fn state_from_facts(&self, facts: &[Fact]) -> Option<GdlState> {
+        let mut words = vec![0; self.init.len()];
+        for f in facts {
+            (f.0 < self.info.facts).then(|| set(&mut words, f.index()))?;
+        }
+        Some(self.state(&words))
     }
 
     fn move_name(&self, m: Move) -> String {

@@ -117,7 +117,11 @@ impl Measure {
     /// An agent as it is measured against others: with equal time, or with so many simulations or nodes a move.
     fn against(&self, spec: &Spec, budget: u64) -> Spec {
         match self.cpu_ms {
-            Some(ms) => spec.clone().without("nodes").without("sims").with("cpu_ms", ms),
+            Some(ms) => {
+                let mut spec = spec.clone().without("nodes").without("sims");
+                spec.set("cpu_ms", ms);
+                spec
+            }
             None => self.at(spec, budget),
         }
     }

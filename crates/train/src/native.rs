@@ -5,6 +5,7 @@ use crate::records::{Labelled, Records};
 use crate::sarsa::Sarsa;
 use crate::store::RunError;
 use crate::td::{Survey, TdConfig, TdPlayer, survey};
+use ludex_core::symmetry::{Symmetry, symmetries};
 use ludex_core::{Fact, Game, GameInfo, Move, Payoffs, TextError};
 use ludex_learn::{NnueExamples, Phases, QuantisedNnue};
 use ludex_play::*;
@@ -28,6 +29,9 @@ pub trait NativeLearning: Send + Sync {
 
     /// What random play shows of the game.
     fn survey(&self, games: u64, seed: u64) -> Survey;
+
+    /// The symmetries of the rules, the identity first.
+    fn symmetries(&self, seed: u64) -> Vec<Symmetry>;
 
     /// Examples of games that a net plays against itself, so many at least.
     fn td_games(
@@ -59,6 +63,10 @@ impl<G: Game> NativeLearning for NativeTable<G> {
 
     fn survey(&self, games: u64, seed: u64) -> Survey {
         survey(&**self.game(), games, seed)
+    }
+
+    fn symmetries(&self, seed: u64) -> Vec<Symmetry> {
+        symmetries(&**self.game(), &Default::default(), seed)
     }
 
     fn td_games(

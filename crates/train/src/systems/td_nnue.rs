@@ -14,7 +14,7 @@ use crate::native::{NativeLearning, native};
 use crate::plot::Series;
 use crate::store::{Json, RunError};
 use crate::td::{Survey, TdConfig};
-use ludex_core::Rng;
+use ludex_core::{Rng, symmetry::Symmetry};
 use ludex_learn::{
     Data, Encoder, Error, FactPermutation, Head, Model, Net, Nnue, NnueConfig, NnueExamples, NnueLearner, Phases,
     QuantisedNnue, Replay, WIDTHS,
@@ -288,18 +288,17 @@ fn permutations(cx: &Context<'_>, o: &Options) -> Result<Vec<FactPermutation>, R
     if !o.selfplay.symmetries {
         return Ok(Vec::new());
     }
-    let identity = (0..cx.info().facts as u16).collect();
-    let mut all = vec![FactPermutation { facts: identity, swaps_movers: false }];
-    if let Some(mirror) = &cx.info().mirror {
-        all.push(FactPermutation { facts: mirror.facts.iter().map(|f| f.0 as u16).collect(), swaps_movers: true });
-    }
-    Ok(all)
+    let all = native(cx.table)?.symmetries(cx.seed(Stream::States));
+    let permutation = |s: Symmetry| FactPermutation {
+        facts: s.facts.iter().map(|f| f.0 as u16).collect(),
+        swaps_movers: s.swaps_roles,
+    };
+    Ok(all.into_iter().map(permutation).collect())
 }
 
 /// Chooses what the options leave open.
 fn choose(cx: &Context<'_>, o: &Options) -> Result<Choices, RunError> {
-    let (native, facts) = (native(cx.table)?, cx.info().facts as usize);
-    let survey = native.survey(SURVEY_GAMES, cx.seed(Stream::States));
+    let survey = native(cx.table)?.survey(SURVEY_GAMES, cx.seed(Stream::States));
     let wins = match o.selfplay.wins {
         Wins::Auto => survey.wins > OFTEN,
         wins => wins == Wins::On,
@@ -317,7 +316,7 @@ fn choose(cx: &Context<'_>, o: &Options) -> Result<Choices, RunError> {
     if choices.width == 0 {
         choices.width = 128;
         let positions = match choices.positions {
-            0 => affordable(cx, o, &choices, native)?,
+            0 => affordable(cx, o, &choices)?,
             n => n,
         };
         choices.width = match positions {
@@ -327,7 +326,7 @@ fn choose(cx: &Context<'_>, o: &Options) -> Result<Choices, RunError> {
         };
     }
     if choices.positions == 0 {
-        choices.positions = affordable(cx, o, &choices, native)?;
+        choices.positions = affordable(cx, o, &choices)?;
     }
     choices.generation = match o.train.generation {
         0 => (choices.positions / 100).clamp(5000, 200_000),
@@ -335,12 +334,20 @@ fn choose(cx: &Context<'_>, o: &Options) -> Result<Choices, RunError> {
     }
     .min(choices.positions)
     .max(1);
-    debug_assert!(facts > 0);
     Ok(choices)
 }
 
+/// The search that plays, without what was learned: what the options say, with what was found about the game.
+fn search(o: &Options, choices: Option<&Choices>) -> Spec {
+    let mut agent = o.play.agent.clone();
+    if agent.name == "pvs" && agent.get("wins").is_none() && choices.is_some_and(|c| c.selfplay.wins) {
+        agent.set("wins", "on");
+    }
+    agent
+}
+
 /// Positions that can be played and learned from in the minutes of the budget: by what a second or two of it bring.
-fn affordable(cx: &Context<'_>, o: &Options, c: &Choices, _: &Arc<dyn NativeLearning>) -> Result<u64, RunError> {
+fn affordable(cx: &Context<'_>, o: &Options, c: &Choices) -> Result<u64, RunError> {
     let trial = Choices { positions: u64::MAX, generation: 4 * CHUNK as u64, ..c.clone() };
     let mut trainer = TdTrainer::new(cx, o, &trial)?;
     let start = Instant::now();
@@ -381,7 +388,8 @@ impl TypedSystem for TdNnue {
     }
 
     fn agent(o: &Options, cx: &Context<'_>) -> Spec {
-        with_model(&o.play.agent, &cx.learned_model())
+        let choices = cx.run.recorded::<Json<Choices>>("choices").ok().flatten();
+        with_model(&search(o, choices.as_ref().map(|Json(c)| c)), &cx.learned_model())
     }
 
     fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned, RunError> {
@@ -421,7 +429,7 @@ impl TypedSystem for TdNnue {
         let series = vec![Series::line("", line)];
         let curves = vec![Curve { file: "curve".into(), title: "Learning curve".into(), axes, series }];
         let figures = json!({ "choices": c, "curve": points, "seconds": seconds, "metrics": model.provenance.metrics });
-        let opponents = vec![Spec::word("random"), Spec::word("uct"), o.play.agent.clone()];
+        let opponents = vec![Spec::word("random"), Spec::word("uct"), search(o, Some(c))];
         Ok(Learned { agent: Self::agent(o, cx), opponents, measure: o.measure.clone(), curves, log, figures })
     }
 }

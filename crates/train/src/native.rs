@@ -36,7 +36,7 @@ pub trait NativeLearning: Send + Sync {
     /// Examples of games that a net plays against itself, so many at least.
     fn td_games(
         &self,
-        net: &QuantisedNnue,
+        net: &Arc<QuantisedNnue>,
         config: &TdConfig,
         phases: &Phases,
         wanted: usize,
@@ -71,7 +71,7 @@ impl<G: Game> NativeLearning for NativeTable<G> {
 
     fn td_games(
         &self,
-        net: &QuantisedNnue,
+        net: &Arc<QuantisedNnue>,
         config: &TdConfig,
         phases: &Phases,
         wanted: usize,

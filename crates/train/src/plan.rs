@@ -130,7 +130,8 @@ const BOUNDS: &str = "
     hidden 0 1e5   units 0 1e4   candidates 1 1e3   epochs 0 1e7   patience 0 1e7   epoch_patience 0 1e7   measures 1 1e6
     bound 1e-6 1e3   keep 1e-6 1   l2 0 1e6   rate 0 1e3   last_rate 0 1e3   eta0 0 1e3   alpha 0 1e3   power 0 10
     epsilon 0 1   gamma 0 1   lambda 0 1   error_rate 0 1   tau 1e-6 1e6   scale 1e-6 1e6   smoothing 0 1   selection 0 0.9
-    test 0 0.9   result_share 0 1   tolerance 0 2   first 1 1e4   step 1 1e4   draws 1 1e3   folds 2 1e3";
+    width 0 1024   phases 1 16   average 0 0.99999   margin 0 1   minutes 0 1e5   positions 0 1e15   generation 0 1e7   replay 1 1e9   share 0 0.99
+    reuse 0.001 1e3   test 0 0.9   result_share 0 1   tolerance 0 2   first 1 1e4   step 1 1e4   draws 1 1e3   folds 2 1e3";
 
 /// The bounds of the option at a path.
 fn bounds(path: &str) -> (f64, f64) {

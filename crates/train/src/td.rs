@@ -11,14 +11,19 @@
 //! and the result at the end of the game. Values that are proven (a move ends the game, or lets the opponent end it at once)
 //! stand as they are. States with a win in one are not learned: searches see that by themselves.
 //!
+//! With a [`TdConfig::nodes`] above 0 the value and the move come from a search of so many nodes instead of one ply: slower,
+//! and worth it once the net is good.
+//!
 //! A game is a pure function of the settings, the seed, its number and the net. [`survey`] plays at random and finds what a
 //! learner needs to know of the rules: how long games are, how many facts hold, which of them only say who moves, which of
 //! them tell the phase of the game, how often a win in one is there to be taken.
 
-use ludex_core::{Fact, Game, Move, Payoffs, Player, Rng};
+use ludex_core::{Fact, Game, Limit, Move, Payoffs, Player, Rng, Search};
 use ludex_learn::{NnueExamples, NnueStack, Phases, QuantisedNnue};
-use ludex_play::ply_cap;
+use ludex_play::{NnueEvaluator, ply_cap};
+use ludex_search::pvs::{Pvs, PvsOptions};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How games are played and valued.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +38,8 @@ pub struct TdConfig {
     pub margin: f32,
     /// Whether a win in one of the opponent is looked for.
     pub wins: bool,
+    /// Nodes of the search that chooses and values moves; 0: one ply.
+    pub nodes: u64,
 }
 
 /// What random play shows of a game.
@@ -175,7 +182,7 @@ struct Step {
 /// Plays games and makes examples of them, in buffers that are used again.
 pub struct TdPlayer<'a, G: Game> {
     game: &'a G,
-    net: &'a QuantisedNnue,
+    net: &'a Arc<QuantisedNnue>,
     config: &'a TdConfig,
     phases: &'a Phases,
     stack: NnueStack,
@@ -184,14 +191,22 @@ pub struct TdPlayer<'a, G: Game> {
     off: Vec<Fact>,
     moves: Vec<Move>,
     steps: Vec<Step>,
+    search: Option<Pvs<G>>,
 }
+
+/// Megabytes of the table of a search of some hundred nodes.
+const SMALL_TABLE: usize = 1;
 
 impl<'a, G: Game> TdPlayer<'a, G> {
     /// A player for one thread.
-    pub fn new(game: &'a G, net: &'a QuantisedNnue, config: &'a TdConfig, phases: &'a Phases) -> Self {
+    pub fn new(game: &'a G, net: &'a Arc<QuantisedNnue>, config: &'a TdConfig, phases: &'a Phases) -> Self {
         let stack = net.stack();
         let (facts, on, off, moves, steps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        TdPlayer { game, net, config, phases, stack, facts, on, off, moves, steps }
+        let search = (config.nodes > 0).then(|| {
+            let options = PvsOptions { table: SMALL_TABLE, wins: config.wins, ..PvsOptions::default() };
+            Pvs::new(Box::new(NnueEvaluator::new(net.clone())), options)
+        });
+        TdPlayer { game, net, config, phases, stack, facts, on, off, moves, steps, search }
     }
 
     /// Plays games until there are so many examples.
@@ -235,6 +250,9 @@ impl<'a, G: Game> TdPlayer<'a, G> {
     fn game(&mut self, rng: &mut Rng, examples: &mut NnueExamples) {
         let (game, (cap, capped)) = (self.game, ply_cap(self.game.info()));
         let mut s = self.opening(rng);
+        if let Some(search) = &mut self.search {
+            search.reset();
+        }
         game.facts(&s, &mut self.facts);
         self.net.refresh(&mut self.stack, &self.facts);
         self.steps.clear();
@@ -247,7 +265,10 @@ impl<'a, G: Game> TdPlayer<'a, G> {
                 end = Some((mover, self.end(&s, &payoffs, mover)));
                 break;
             }
-            let (best, value, proven, wins) = self.best(&s, mover);
+            let (best, value, proven, wins) = match self.search {
+                Some(_) => self.searched(&s, mover, rng),
+                None => self.best(&s, mover),
+            };
             let random = self.moves.len() > 1 && (rng.unit() as f32) < self.config.epsilon;
             let mv = if random { *rng.pick(&self.moves).expect("there are moves") } else { self.moves[best] };
             let cut = proven || mv != self.moves[best];
@@ -273,6 +294,19 @@ impl<'a, G: Game> TdPlayer<'a, G> {
                 examples.set_target(i, target);
             }
         }
+    }
+
+    /// The same as [`TdPlayer::best`], by a search.
+    fn searched(&mut self, s: &G::State, mover: Player, rng: &mut Rng) -> (usize, f32, bool, bool) {
+        let wins = self.game.win_in_one(s);
+        if let Some(i) = wins.and_then(|m| self.moves.iter().position(|&n| n == m)) {
+            return (i, 1.0, true, true);
+        }
+        let search = self.search.as_mut().expect("a search");
+        let choice = search.search(self.game, s, &Limit::nodes(self.config.nodes).into(), rng);
+        let best = self.moves.iter().position(|&m| m == choice.mv).expect("a legal move");
+        let proven = choice.root.iter().any(|r| r.mv == choice.mv && r.proven) && choice.value[mover].abs() >= 1.0;
+        (best, choice.value[mover], proven, false)
     }
 
     /// The place and value of the best move, whether the value is proven, and whether it wins at once.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Short runs of every system, each long enough to be stopped in every stage.
-const RUNS: [(&str, &[&str]); 7] = [
+const RUNS: [(&str, &[&str]); 8] = [
     ("uct-ccnn", &["train.units=5", "train.epochs=8"]),
     ("cut", &["train.epochs=12", "train.patience=12", "generate.opening_uses=2"]),
     ("cut", &["train.epochs=6", "generate.rounds=1", "generate.again_matches=6", "generate.again_sims=8"]),
@@ -18,6 +18,7 @@ const RUNS: [(&str, &[&str]); 7] = [
     ("uct-nn", &["train.epochs=12", "train.measures=6", "generate.matches=5"]),
     ("carl-playout", &["train.games=120"]),
     ("carl-selection", &["train.games=120", "train.regressor=mlp", "train.inputs=state", "train.hidden=[4]"]),
+    ("td-nnue", &["train.positions=4000", "train.generation=400", "train.replay=1500"]),
 ];
 
 /// Stops a run after so many parts, and counts the parts of each stage.

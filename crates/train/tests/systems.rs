@@ -35,7 +35,7 @@ fn every_system_learns_every_native_game() {
         for system in SYSTEMS {
             let dir = folder(&format!("tick-{}-{}", system.name(), game.name));
             let report = tick(&table, system.name(), &dir, &[]);
-            assert!(report.model.exists() && report.strength.is_some_and(|s| s.anchors.len() == 2));
+            assert!(report.model.exists() && report.strength.is_some_and(|s| s.anchors.len() >= 2));
             plays(&*table, &small(&report.agent));
             std::fs::remove_dir_all(dir).unwrap();
         }

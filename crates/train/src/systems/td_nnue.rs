@@ -37,8 +37,20 @@ pub struct Options {
     net: NetOptions,
     selfplay: SelfPlayOptions,
     train: Train,
+    search: SearchPhase,
     play: Play,
     measure: Measure,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchPhase {
+    share: f64,
+    nodes: u64,
+    replay: usize,
+    reuse: f64,
+    rate: f32,
+    last_rate: f32,
 }
 
 #[derive(Clone, Deserialize)]
@@ -93,15 +105,43 @@ struct Choices {
     width: usize,
     phases: usize,
     selfplay: TdConfig,
+    /// Positions of games one ply ahead, and how many a generation.
     positions: u64,
     generation: u64,
+    /// The same of games by searches.
+    searched: u64,
+    searched_generation: u64,
     survey: Survey,
+}
+
+impl Choices {
+    /// Generations of games one ply ahead.
+    fn first_phase(&self) -> u64 {
+        self.positions.div_ceil(self.generation)
+    }
+
+    fn generations(&self) -> u64 {
+        self.first_phase() + self.searched.div_ceil(self.searched_generation)
+    }
+
+    /// Positions of a generation.
+    fn size(&self, generation: u64) -> u64 {
+        if generation < self.first_phase() { self.generation } else { self.searched_generation }
+    }
+
+    /// Positions of all generations before one.
+    fn played(&self, generation: u64) -> u64 {
+        let first = generation.min(self.first_phase());
+        first * self.generation + (generation - first) * self.searched_generation
+    }
 }
 
 /// Random games that show what the rules are like.
 const SURVEY_GAMES: u64 = 2000;
 /// States of a generation that one task plays.
 const CHUNK: usize = 4096;
+/// The same where a search chooses each move.
+const SEARCHED_CHUNK: usize = 128;
 /// Memory that the replay takes at most.
 const REPLAY_BYTES: usize = 600 << 20;
 /// Where random play has a win in one in this share of states, self-play looks for those of the opponent.
@@ -169,19 +209,26 @@ impl<'a> TdTrainer<'a> {
         })
     }
 
-    fn generations(&self) -> u64 {
-        self.choices.positions.div_ceil(self.choices.generation)
+    /// Whether a generation is played by searches.
+    fn searches(&self, generation: u64) -> bool {
+        generation >= self.choices.first_phase()
     }
 
     /// The games of a generation, by the net with these weights.
     fn games(&self, generation: u64, net: &Nnue) -> Result<NnueExamples, Error> {
-        let net = QuantisedNnue::new(net)?;
-        let chunks = (self.choices.generation as usize).div_ceil(CHUNK);
-        let wanted = (self.choices.generation as usize).div_ceil(chunks);
+        let (net, size) = (Arc::new(QuantisedNnue::new(net)?), self.choices.size(generation) as usize);
+        let searches = self.searches(generation);
+        let chunks = size.div_ceil(if searches { SEARCHED_CHUNK } else { CHUNK });
+        let wanted = size.div_ceil(chunks);
+        let nodes = if searches { self.options.search.nodes } else { 0 };
+        let config = TdConfig { nodes, ..self.choices.selfplay.clone() };
         let seed = Rng::derive(self.cx.seed(Stream::SelfPlay), generation);
         let play = |c: usize| {
             let seed = Rng::derive(seed, c as u64);
-            self.native.td_games(&net, &self.choices.selfplay, &self.phases, wanted, seed)
+            match self.stopped() {
+                true => NnueExamples::default(),
+                false => self.native.td_games(&net, &config, &self.phases, wanted, seed),
+            }
         };
         let lists: Vec<NnueExamples> = (0..chunks).into_par_iter().map(play).collect();
         let mut all = NnueExamples::default();
@@ -189,9 +236,18 @@ impl<'a> TdTrainer<'a> {
         Ok(all)
     }
 
+    /// Whether the run is to end: then whatever is under way is given up.
+    fn stopped(&self) -> bool {
+        self.cx.run.observer().stopped()
+    }
+
     /// Adds the games of a generation to those that are learned from.
-    fn remember(&mut self, weights: Vec<u8>, games: NnueExamples) {
-        self.replay.push(games, self.options.train.replay, REPLAY_BYTES);
+    fn remember(&mut self, generation: u64, weights: Vec<u8>, games: NnueExamples) {
+        let most = if self.searches(generation) { self.options.search.replay } else { self.options.train.replay };
+        if generation == self.choices.first_phase() {
+            (self.replay, self.recent) = (Replay::default(), VecDeque::new());
+        }
+        self.replay.push(games, most, REPLAY_BYTES);
         self.recent.push_back(weights);
         while self.recent.len() > self.replay.lists() {
             self.recent.pop_front();
@@ -199,8 +255,12 @@ impl<'a> TdTrainer<'a> {
     }
 
     fn rate(&self) -> f32 {
-        let done = self.generation as f64 / self.generations() as f64;
-        let (first, last) = (self.options.train.rate as f64, self.options.train.last_rate as f64);
+        let (c, o, g) = (self.choices, self.options, self.generation);
+        let (first, last, done, all) = match self.searches(g) {
+            false => (o.train.rate, o.train.last_rate, g, c.first_phase()),
+            true => (o.search.rate, o.search.last_rate, g - c.first_phase(), c.generations() - c.first_phase()),
+        };
+        let (first, last, done) = (first as f64, last as f64, done as f64 / all as f64);
         (last + (first - last) * 0.5 * (1.0 + (std::f64::consts::PI * done).cos())) as f32
     }
 
@@ -208,7 +268,7 @@ impl<'a> TdTrainer<'a> {
         let (facts, loss) = (self.cx.info().facts as usize, curve.last().map(|p| p.loss));
         let encoder = Encoder::facts(facts).with_movers(2).expect("two players move");
         let metrics = [
-            ("positions", Some((self.generation * self.choices.generation) as f64)),
+            ("positions", Some(self.choices.played(self.generation) as f64)),
             ("width", Some(self.choices.width as f64)),
             ("cross_entropy", loss),
         ];
@@ -231,7 +291,7 @@ impl<'a> TdTrainer<'a> {
         for g in first..generation {
             let weights = take()?.to_vec();
             let games = self.games(g, &self.learner.net_of(&weights)?).ok()?;
-            self.remember(weights, games);
+            self.remember(g, weights, games);
         }
         self.generation = generation;
         Some(self)
@@ -243,19 +303,26 @@ impl Learner for TdTrainer<'_> {
 
     fn step(&mut self) -> Result<bool, Error> {
         let games = self.games(self.generation, &self.learner.net())?;
+        if self.stopped() {
+            return Ok(true);
+        }
         if games.is_empty() {
             return Err(Error::Config("no state of a game can be learned from: every one is won in one move".into()));
         }
-        self.remember(self.learner.averaged(), games);
-        let steps =
-            (self.choices.generation as f64 * self.options.train.reuse / self.options.train.batch as f64).ceil();
+        self.remember(self.generation, self.learner.averaged(), games);
+        let o = self.options;
+        let reuse = if self.searches(self.generation) { o.search.reuse } else { o.train.reuse };
+        let steps = (self.choices.size(self.generation) as f64 * reuse / o.train.batch as f64).ceil();
         let (rate, seed, mut loss) = (self.rate(), self.cx.seed(Stream::Sample), 0.0);
         for _ in 0..steps as u64 {
+            if self.stopped() {
+                return Ok(true);
+            }
             loss += self.learner.step(&self.replay, &self.permutations, rate, seed);
         }
         self.loss = loss / steps.max(1.0);
         self.generation += 1;
-        let at = |share: f64| ((self.generations() as f64 * share).round() as u64).max(1);
+        let at = |share: f64| ((self.choices.first_phase() as f64 * share).round() as u64).max(1);
         if let Some(k) = SNAPSHOTS.iter().position(|&share| at(share) == self.generation) {
             let kept = self.cx.run.keep_model_once(&format!("snapshot-{}", k + 1), &self.model(&[]));
             kept.map_err(|e| Error::Config(e.to_string()))?;
@@ -268,7 +335,7 @@ impl Learner for TdTrainer<'_> {
     }
 
     fn measure(&self) -> Point {
-        Point { positions: self.generation * self.choices.generation, loss: self.loss }
+        Point { positions: self.choices.played(self.generation), loss: self.loss }
     }
 
     fn error(point: &Point) -> f64 {
@@ -309,14 +376,15 @@ fn choose(cx: &Context<'_>, o: &Options) -> Result<Choices, RunError> {
     };
     let margin = if survey.margin { o.selfplay.margin } else { 0.0 };
     let (epsilon, lambda) = (o.selfplay.epsilon, o.selfplay.lambda);
-    let selfplay = TdConfig { opening_plies, epsilon, lambda, margin, wins };
+    let selfplay = TdConfig { opening_plies, epsilon, lambda, margin, wins, nodes: 0 };
     let phases = o.net.phases.max(1);
+    let (width, positions) = (o.net.width, o.train.positions);
     let mut choices =
-        Choices { width: o.net.width, phases, selfplay, positions: o.train.positions, generation: 0, survey };
+        Choices { width, phases, selfplay, positions, generation: 1, searched: 0, searched_generation: 1, survey };
     if choices.width == 0 {
         choices.width = 128;
         let positions = match choices.positions {
-            0 => affordable(cx, o, &choices)?,
+            0 => affordable(cx, o, &choices, false)?,
             n => n,
         };
         choices.width = match positions {
@@ -325,15 +393,24 @@ fn choose(cx: &Context<'_>, o: &Options) -> Result<Choices, RunError> {
             _ => 512,
         };
     }
-    if choices.positions == 0 {
-        choices.positions = affordable(cx, o, &choices)?;
+    let share = o.search.share;
+    if share > 0.0 {
+        choices.searched = match positions {
+            0 => (affordable(cx, o, &choices, true)? as f64 * share) as u64,
+            // A search of so many nodes costs about as much as so many positions one ply ahead.
+            n => (n as f64 * share * choices.survey.branching / o.search.nodes as f64) as u64,
+        };
+        choices.searched_generation = (choices.searched / 50).clamp(500, 50_000);
     }
+    if positions == 0 {
+        choices.positions = affordable(cx, o, &choices, false)?;
+    }
+    choices.positions = ((choices.positions as f64 * (1.0 - share)) as u64).max(1);
     choices.generation = match o.train.generation {
         0 => (choices.positions / 100).clamp(5000, 200_000),
         n => n,
     }
-    .min(choices.positions)
-    .max(1);
+    .min(choices.positions);
     Ok(choices)
 }
 
@@ -347,15 +424,20 @@ fn search(o: &Options, choices: Option<&Choices>) -> Spec {
 }
 
 /// Positions that can be played and learned from in the minutes of the budget: by what a second or two of it bring.
-fn affordable(cx: &Context<'_>, o: &Options, c: &Choices) -> Result<u64, RunError> {
-    let trial = Choices { positions: u64::MAX, generation: 4 * CHUNK as u64, ..c.clone() };
+fn affordable(cx: &Context<'_>, o: &Options, c: &Choices, searches: bool) -> Result<u64, RunError> {
+    let (positions, searched) = if searches { (0, u64::MAX) } else { (u64::MAX, 0) };
+    let (generation, searched_generation) = (4 * CHUNK as u64, 4 * SEARCHED_CHUNK as u64);
+    let trial = Choices { positions, generation, searched, searched_generation, ..c.clone() };
     let mut trainer = TdTrainer::new(cx, o, &trial)?;
     let start = Instant::now();
     // The first generation warms up; games of a net that has learned a little are more like those to come.
-    let mut positions = 0;
+    let mut positions = 0u64;
     while start.elapsed().as_secs_f64() < 1.5 || positions == 0 {
+        if trainer.stopped() {
+            return Err(RunError::Stopped);
+        }
         trainer.step()?;
-        positions += trial.generation;
+        positions += trial.size(0);
     }
     let rate = positions as f64 / start.elapsed().as_secs_f64();
     Ok(((o.train.minutes * 60.0 * rate) as u64).max(1000))
@@ -384,6 +466,9 @@ impl TypedSystem for TdNnue {
         let width = if o.net.width == 0 { 64 } else { o.net.width };
         NnueLearner::new(net_config(o, &survey, width, &Phases::default(), facts), 0)
             .map_err(|e| RunError::Options(format!("train: {e}")))?;
+        if o.search.share > 0.0 && o.search.nodes == 0 {
+            return refuse("search.nodes=0: a search has one node at least".into());
+        }
         check_spec(table, "play.agent", &o.play.agent)
     }
 
@@ -402,7 +487,7 @@ impl TypedSystem for TdNnue {
             }
         };
         let c = &choices;
-        let steps = c.positions.div_ceil(c.generation);
+        let steps = c.generations();
         let every = steps.div_ceil(100);
         let fit = Fit { cx, name: "final", steps, every, patience: 0, measure_start: false, anytime: true };
         let fresh = || TdTrainer::new(cx, o, c);
@@ -412,9 +497,10 @@ impl TypedSystem for TdNnue {
         let seconds = start.elapsed().as_secs_f64();
         let log = vec![
             format!(
-                "{} positions of self-play in {} generations, accumulator of width {}, {seconds:.0} s now",
-                steps * c.generation,
-                steps,
+                "{} positions of self-play in {steps} generations, {} of them by searches, accumulator of width {}, \
+                 {seconds:.0} s now",
+                c.played(steps),
+                c.played(steps) - c.played(c.first_phase()),
                 c.width
             ),
             format!(

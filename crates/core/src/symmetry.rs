@@ -83,7 +83,8 @@ pub struct Effort {
     pub most: usize,
 }
 
-/// 20,000 candidates, 4,000 plies for each symmetry, at most 48: under a tenth of a second for a native game.
+/// 20,000 candidates, 4,000 plies for each symmetry, at most 48: at most a tenth of a second for a native game, two seconds for
+/// most rulesheets. Where a ply takes milliseconds (rulesheets that are interpreted), give fewer plies.
 impl Default for Effort {
     fn default() -> Self {
         Effort { candidates: 20_000, plies: 4_000, most: 48 }
@@ -194,7 +195,7 @@ impl<G: Game> Verifier<'_, G> {
         on.iter().for_each(|f| seen[f.index()] = true);
         while plies < if differ { 1 } else { 20 } * self.plies {
             let mut s = game.initial();
-            for _ in 0..self.longest() {
+            for _ in 0..self.longest().min(20 * self.plies) {
                 game.legal(&s, &mut legal);
                 plies += 1;
                 let Some(&m) = rng.pick(&legal) else { break };

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 fn has(dir: &Path, file: &str, keep: usize, exchange: usize) {
     let text = std::fs::read_to_string(dir.join(file)).unwrap();
     let game = GdlGame::new(file, &text, &GdlOptions::default()).unwrap();
-    let found = symmetries(&game, &Effort::default(), 1);
+    let found = symmetries(&game, &Effort { plies: 1_000, ..Effort::default() }, 1);
     let swaps = found.iter().filter(|g| g.swaps_roles).count();
     assert_eq!((found.len() - swaps, swaps), (keep, exchange), "{file}");
-    let effort = laws::Effort { states: 200, seed: 5, ..laws::Effort::default() };
+    let effort = laws::Effort { states: 100, seed: 5, ..laws::Effort::default() };
     check_symmetries(&game, &found, &effort).unwrap_or_else(|e| panic!("{file}: {e}"));
 }
 

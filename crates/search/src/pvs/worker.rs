@@ -166,6 +166,20 @@ impl<'a, G: Game, const FOLLOWS: bool> Worker<'a, G, FOLLOWS> {
         iteration
     }
 
+    /// Whether the search had to end.
+    pub fn aborted(&self) -> bool {
+        self.aborted
+    }
+
+    /// Whether a move of `s` is worth at least `beta` to its mover, by a null window.
+    pub fn test(&mut self, s: &G::State, mover: Player, m: Move, depth: u32, beta: i32) -> NodeValue {
+        let mut child = s.clone();
+        self.play(&mut child, m, 1);
+        let value = self.below(&child, mover, depth - 1, 1, beta - 1, beta, false);
+        self.take_back(1);
+        value
+    }
+
     /// Counts a position; whether the search may go on.
     #[inline]
     fn count(&mut self) -> bool {

@@ -446,9 +446,14 @@ impl<'a, G: Game, const FOLLOWS: bool> Worker<'a, G, FOLLOWS> {
             true => depth,
             false => depth - 1,
         };
-        self.rank(s, mover, depth, ply, known, here);
+        // One ply above cheap leaves ranking costs more than it saves: only the moves that cut off lately come first.
+        let ranked = FOLLOWS || depth > 1;
+        match ranked {
+            true => self.rank(s, mover, depth, ply, known, here),
+            false => self.search.cutoffs.killers_first(ply, &mut here.moves),
+        }
         for i in 0..here.moves.len() {
-            let (m, special) = here.next_best(i);
+            let (m, special) = if ranked { here.next_best(i) } else { (here.moves[i], false) };
             let mut child = s.clone();
             self.play(&mut child, m, ply + 1);
             let child_ply = ply + 1;

@@ -10,9 +10,11 @@ mod ggp;
 mod learn;
 mod lines;
 mod play;
+mod regret;
 mod reproduce;
 mod runs;
 mod shell;
+mod solve;
 mod tune;
 mod verbs;
 mod work;
@@ -62,6 +64,10 @@ enum Verb {
     Match(contest::Match),
     /// Let several agents play each other, and rate them
     Tournament(contest::Tournament),
+    /// Find out whether a position is won, drawn or lost
+    Solve(solve::Solve),
+    /// Ask an agent at solved positions, and say how often it keeps their value
+    Regret(regret::Regret),
     /// Check, describe and draw rulesheets
     Gdl(gdl::Gdl),
     /// Play through a text protocol on standard input and output (for other programs)
@@ -91,6 +97,8 @@ fn run() -> Result<()> {
         Verb::Reproduce(args) => args.run(),
         Verb::Match(args) => args.run(),
         Verb::Tournament(args) => args.run(),
+        Verb::Solve(args) => args.run(),
+        Verb::Regret(args) => args.run(),
         Verb::Gdl(args) => args.run(),
         Verb::Engine(args) => args.run(),
         Verb::Ggp(args) => args.run(),

@@ -3,6 +3,7 @@
 use crate::agent::{Agent, SearchAgent};
 use crate::models::{self, LoadedModel};
 use crate::parts::{Args, OptionInfo, PartInfo, Parts};
+use crate::solve::{MakeProver, Prover, prover_of};
 use crate::spec::{Spec, SpecError};
 use ludex_core::{
     EvaluatorFactory, Fact, Game, GameInfo, Move, Payoffs, Player, Rng, Search, TextError, perft, playouts,
@@ -59,6 +60,11 @@ impl dyn Table + '_ {
     /// The extension of this type, if the table was opened with it.
     pub fn extension<T: ?Sized + 'static>(&self) -> Option<&Arc<T>> {
         self.attached(TypeId::of::<T>())?.downcast_ref()
+    }
+
+    /// Proves values of positions by search, with a table of so many megabytes; `None` where payoffs do not add up to zero.
+    pub fn prover(&self, megabytes: usize) -> Option<Box<dyn Prover>> {
+        self.extension::<MakeProver>()?(megabytes)
     }
 
     /// The models that an agent uses. They are read once for all agents that are made while somebody holds them.
@@ -276,8 +282,9 @@ impl<G: Game> TableBuilder<G> {
         let TableBuilder { game, parts, solver, attach } = self;
         let parts = Arc::new(parts);
         let native = || NativeTable { game: game.clone(), parts: parts.clone() };
+        let prover: Attached = (TypeId::of::<MakeProver>(), Box::new(prover_of(&game)));
         let own: Attached = (TypeId::of::<NativeTable<G>>(), Box::new(Arc::new(native())));
-        let attached = attach.into_iter().map(|make| make(native())).chain([own]).collect();
+        let attached = attach.into_iter().map(|make| make(native())).chain([own, prover]).collect();
         Arc::new(TypedTable { game, parts, solver, attached })
     }
 }

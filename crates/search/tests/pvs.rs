@@ -6,7 +6,7 @@ use ludex_core::{Control, Evaluator, Game, Limit, Payoffs, Player, Rng, Search, 
 use ludex_games::*;
 use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions};
 use ludex_search::eval::RandomValue;
-use ludex_search::pvs::{HistoryKey, Pvs, PvsOptions, PvsOrder};
+use ludex_search::pvs::{Goal, HistoryKey, MoveBounds, Pvs, PvsOptions, PvsOrder, value_of};
 use std::time::{Duration, Instant};
 
 const SEED: u64 = 11;
@@ -284,4 +284,60 @@ fn without_history_in_its_keys_it_proves_nothing() {
     let options = PvsOptions { history: HistoryKey::Ignore, ..PvsOptions::default() };
     let choice = Pvs::plain(options).search(&game, &game.initial(), &Limit::depth(100).into(), &mut Rng::new(1));
     assert!(choice.root.iter().all(|r| !r.proven));
+}
+
+/// The proven value of every move is that of alpha-beta, in either goal.
+fn proves_every_move<G: Game>(game: G, plies: u32, states: u32) {
+    let mut rng = Rng::new(SEED);
+    let mut prover = Pvs::<G>::prover(1);
+    for _ in 0..states {
+        let s = random_state(&game, &mut rng, plies);
+        let (mover, mut moves) = (game.mover(&s), Vec::new());
+        game.legal(&s, &mut moves);
+        let worth = |m| {
+            let mut child = s.clone();
+            game.play(&mut child, m);
+            let value = game.outcome(&child).unwrap_or_else(|| {
+                AlphaBeta::plain().search(&game, &child, &Limit::depth(100).into(), &mut Rng::new(1)).value
+            });
+            if value[mover] == 0.0 { 0 } else { value[mover].signum() as i8 }
+        };
+        let worths: Vec<i8> = moves.iter().map(|&m| worth(m)).collect();
+        for goal in [Goal::EveryMove, Goal::Value] {
+            let mut bounds: Vec<MoveBounds> = moves.iter().map(|&m| MoveBounds::unknown(m)).collect();
+            let mut told = 0;
+            prover.prove(&game, &s, &mut bounds, goal, &Control::default(), &mut |_| told += 1);
+            let at = format!("{} \"{}\" {goal:?}", game.info().name, game.position(&s));
+            assert!(told > 0, "{at}");
+            assert_eq!(value_of(&bounds), worths.iter().copied().max(), "{at}");
+            let fits = |(b, w): (&MoveBounds, &i8)| (b.low..=b.high).contains(w);
+            assert!(bounds.iter().zip(&worths).all(fits), "{at}: {bounds:?} {worths:?}");
+            assert!(goal == Goal::Value || bounds.iter().all(|b| b.value().is_some()), "{at}: {bounds:?}");
+        }
+    }
+}
+
+#[test]
+fn every_move_is_proven() {
+    proves_every_move(Mnk::<1>::new("tictactoe", 3, 3, 3, false).unwrap(), 7, 20);
+    proves_every_move(Connect4::<u64>::new(4, 4, 4).unwrap(), 12, 10);
+    proves_every_move(Dots::<u64>::new(2, 2, Score::Win).unwrap(), 8, 20);
+    proves_every_move(Dots::<u64>::new(2, 2, Score::Margin).unwrap(), 8, 20);
+    proves_every_move(Breakthrough::new(4, 4).unwrap(), 12, 10);
+    proves_every_move(Othello::new(4, 4).unwrap(), 8, 10);
+    proves_every_move(Nim::new(20), 10, 10);
+}
+
+#[test]
+fn a_proof_that_is_stopped_keeps_what_is_certain() {
+    let game = Connect4::<u64>::new(7, 6, 4).unwrap();
+    let s = game.parse_position("112233").unwrap();
+    let mut moves = Vec::new();
+    game.legal(&s, &mut moves);
+    let mut bounds: Vec<MoveBounds> = moves.into_iter().map(MoveBounds::unknown).collect();
+    let mut prover = Pvs::prover(1);
+    let nodes = prover.prove(&game, &s, &mut bounds, Goal::EveryMove, &Limit::nodes(200).into(), &mut |_| {});
+    assert_eq!(nodes, 200);
+    assert_eq!((bounds[3].value(), bounds[3].plies), (Some(1), Some(1)));
+    assert!(bounds.iter().any(|b| b.value().is_none()));
 }

@@ -28,9 +28,12 @@
 //! that are over, won at once or known to the table cost no accumulator.
 
 mod order;
+mod prove;
 mod score;
 mod table;
 mod worker;
+
+pub use prove::{Goal, MoveBounds, value_of};
 
 use crate::clock::effective_limit;
 use crate::eval::Zero;

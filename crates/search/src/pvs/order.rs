@@ -65,6 +65,16 @@ impl Cutoffs {
         }
     }
 
+    /// Brings the killers of a ply to the front and leaves the rest as it is.
+    #[inline]
+    pub fn killers_first(&self, ply: u32, moves: &mut [Move]) {
+        for killer in self.killers[ply as usize].into_iter().rev() {
+            if let Some(i) = moves.iter().position(|&m| m == killer) {
+                moves.swap(0, i);
+            }
+        }
+    }
+
     /// Replaces the scores: the table's move first, then killers and countermove, then by history.
     #[inline]
     pub fn score(&self, mover: Player, last: Move, known: Move, ply: u32, at: &mut Ply) {

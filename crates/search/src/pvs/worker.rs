@@ -166,6 +166,20 @@ impl<'a, G: Game, const FOLLOWS: bool> Worker<'a, G, FOLLOWS> {
         iteration
     }
 
+    /// Whether the search had to end.
+    pub fn aborted(&self) -> bool {
+        self.aborted
+    }
+
+    /// Whether a move of `s` is worth at least `beta` to its mover, by a null window.
+    pub fn test(&mut self, s: &G::State, mover: Player, m: Move, depth: u32, beta: i32) -> NodeValue {
+        let mut child = s.clone();
+        self.play(&mut child, m, 1);
+        let value = self.below(&child, mover, depth - 1, 1, beta - 1, beta, false);
+        self.take_back(1);
+        value
+    }
+
     /// Counts a position; whether the search may go on.
     #[inline]
     fn count(&mut self) -> bool {
@@ -432,9 +446,14 @@ impl<'a, G: Game, const FOLLOWS: bool> Worker<'a, G, FOLLOWS> {
             true => depth,
             false => depth - 1,
         };
-        self.rank(s, mover, depth, ply, known, here);
+        // One ply above cheap leaves ranking costs more than it saves: only the moves that cut off lately come first.
+        let ranked = FOLLOWS || depth > 1;
+        match ranked {
+            true => self.rank(s, mover, depth, ply, known, here),
+            false => self.search.cutoffs.killers_first(ply, &mut here.moves),
+        }
         for i in 0..here.moves.len() {
-            let (m, special) = here.next_best(i);
+            let (m, special) = if ranked { here.next_best(i) } else { (here.moves[i], false) };
             let mut child = s.clone();
             self.play(&mut child, m, ply + 1);
             let child_ply = ply + 1;

@@ -111,12 +111,12 @@ impl OptionInfo {
 }
 
 /// Refuses options that are not in the list, and values that they cannot have.
-pub(super) fn check<'a>(spec: &Spec, options: impl Iterator<Item = &'a OptionInfo> + Clone) -> Result<(), SpecError> {
+pub(super) fn check(spec: &Spec, options: &[OptionInfo]) -> Result<(), SpecError> {
     for (key, value) in &spec.args {
-        match options.clone().find(|o| o.name == key) {
+        match options.iter().find(|o| o.name == key) {
             Some(option) => option.check(value)?,
             None => {
-                let names = options.clone().map(|o| o.name).collect();
+                let names = options.iter().map(|o| o.name).collect();
                 return Err(value.error(unknown(&spec.name, key, names)));
             }
         }
@@ -133,7 +133,7 @@ pub(super) fn unknown(part: &str, key: &str, names: Vec<&str>) -> String {
 /// The options of a part that is being built, checked against its list: values that were typed, else defaults.
 pub struct Args<'a, G: Game> {
     pub(super) spec: &'a Spec,
-    pub(super) options: &'a [&'static [OptionInfo]],
+    pub(super) options: &'a [OptionInfo],
     pub(super) parts: &'a Parts<G>,
     pub(super) game: &'a Arc<G>,
     /// Everything random in the part comes from here.
@@ -162,7 +162,7 @@ impl<'a, G: Game> Args<'a, G> {
 
     /// The value as a spec: as typed, or the default; empty if the part has no such option.
     pub fn value(&self, key: &str) -> Spec {
-        let option = self.options.iter().flat_map(|o| o.iter()).find(|o| o.name == key);
+        let option = self.options.iter().find(|o| o.name == key);
         option.map_or_else(|| Spec::word(""), |o| o.value(self.spec.get(key)))
     }
 
@@ -218,7 +218,7 @@ impl<'a, G: Game> Args<'a, G> {
         let mut limit = Limit::default();
         for kind in LimitKind::ALL {
             // `nodes` of a tree search is the size of its tree: a limit is an option without a default.
-            let has = self.options.iter().flat_map(|o| o.iter()).any(|o| o.name == kind.name() && o.default.is_empty());
+            let has = self.options.iter().any(|o| o.name == kind.name() && o.default.is_empty());
             if let Some(n) = self.parsed(kind.name())?.filter(|_| has) {
                 limit.set(kind, n);
             }

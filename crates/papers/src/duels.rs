@@ -3,7 +3,6 @@
 use crate::experiment::Experiment;
 use ludex_core::Rng;
 use ludex_play::arena::{Contest, PairResult, Tally, tally};
-use ludex_play::openings::Openings;
 use ludex_play::stats::{Interval, Pairs, Wdl, seeds_interval};
 use ludex_play::{Spec, Table};
 use ludex_train::measure::{LEVEL, MatchSummary, summary};
@@ -35,20 +34,13 @@ impl Arena<'_> {
         &self,
         name: &str,
         seeds: &[u64],
-        (games, opening_plies): (usize, u32),
+        games: (usize, u32),
         agents: impl Fn(usize) -> ([Spec; 2], u64),
     ) -> Result<Duels, RunError> {
         let table = &*self.experiment.table;
         let duel = |(i, &of): (usize, &u64)| {
             let (agents, seed) = agents(i);
-            let contest = Contest {
-                game: table.info().name.clone(),
-                agents: agents.to_vec(),
-                pairs: games.div_ceil(2),
-                openings: Openings::Random(opening_plies),
-                seed: Rng::derive(seed, 99),
-                sprt: None,
-            };
+            let contest = Contest::new(table, agents.to_vec(), games, Rng::derive(seed, 99));
             let (tallies, results) = self.contest(&format!("{name}-seed{of}"), table, &contest)?;
             Ok(Duel { seed: of, summary: summary(&contest, &results), pairs: tallies[0].pairs })
         };

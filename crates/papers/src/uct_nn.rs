@@ -8,7 +8,7 @@ use crate::common::*;
 use cpu_time::ThreadTime;
 use ludex_learn::Model;
 use ludex_play::arena::Contest;
-use ludex_play::openings::{Openings, random_length, random_plies};
+use ludex_play::openings::{random_length, random_plies};
 use ludex_play::stats::{Pentanomial, Wdl, fisher_exact, sign_test};
 use ludex_search::mcts::Keep;
 use ludex_train::Stream;
@@ -118,14 +118,9 @@ impl Reproduce {
         let mut all = Vec::new();
         for (b, table) in boards.into_iter().enumerate() {
             for (l, &limit) in self.limits.iter().enumerate() {
-                let contest = Contest {
-                    game: table.info().name.clone(),
-                    agents: self.constants.iter().map(|c| set(&set(uct, "visits", limit), "c", c)).collect(),
-                    pairs: self.tournament_games.div_ceil(2),
-                    openings: Openings::Random(0),
-                    seed: Rng::derive(seed, (100 * b + l) as u64),
-                    sprt: None,
-                };
+                let agents = self.constants.iter().map(|c| set(&set(uct, "visits", limit), "c", c)).collect();
+                let seed = Rng::derive(seed, (100 * b + l) as u64);
+                let contest = Contest::new(&*table, agents, (self.tournament_games, 0), seed);
                 all.push((table.clone(), limit, contest));
             }
         }

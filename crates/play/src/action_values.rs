@@ -2,7 +2,7 @@
 
 use crate::models::LoadedModel;
 use crate::nets::{PlayoutFacts, linear_view, role_of};
-use ludex_core::{Game, Move, Player};
+use ludex_core::{Fact, Game, Move, Player};
 use ludex_learn::{Accumulator, LinearAccumulator, LinearScorer, Scratch};
 use ludex_search::mcts::ActionValues;
 use std::sync::Arc;
@@ -69,9 +69,14 @@ impl<G: Game> ActionValues<G> for NetActionValues {
         for (i, track) in tracks.iter_mut().enumerate() {
             match track {
                 Track::Linear { accumulator, first } => {
-                    begun.accumulate_linear(linear(models, Player(i as u8)), start, accumulator, first);
+                    let net = linear(models, Player(i as u8));
+                    let update = |a: &mut LinearAccumulator, on: &[Fact], off: &[Fact]| net.update(a, on, off);
+                    let refresh = |a: &mut LinearAccumulator, facts: &[Fact]| net.refresh(a, facts);
+                    begun.accumulate(start, (accumulator, first), refresh, update, LinearAccumulator::copy_from);
                 }
-                Track::Deep { accumulator, first, .. } => begun.accumulate(&models[i].net, start, accumulator, first),
+                Track::Deep { accumulator, first, .. } => {
+                    begun.accumulate_net(&models[i].net, start, (accumulator, first));
+                }
                 Track::Fresh { .. } => {}
             }
         }

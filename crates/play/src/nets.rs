@@ -165,40 +165,33 @@ impl PlayoutFacts {
         if self.on.len() + self.off.len() < self.facts.len() { Start::Near } else { Start::Afresh }
     }
 
-    /// Brings an accumulator to the state that was begun with; `first` is that of the search's first playout.
-    pub fn accumulate(&self, net: &InferenceNet, start: Start, to: &mut Accumulator, first: &mut Accumulator) {
+    /// Brings an accumulator to the state that was begun with; `first` is that of the search's first playout. The three
+    /// functions sum facts afresh, turn some on and off, and copy.
+    pub fn accumulate<A>(
+        &self,
+        start: Start,
+        (to, first): (&mut A, &mut A),
+        refresh: impl Fn(&mut A, &[Fact]),
+        update: impl Fn(&mut A, &[Fact], &[Fact]),
+        copy: impl Fn(&mut A, &A),
+    ) {
         match start {
-            Start::Afresh => net.refresh(to, &self.facts),
+            Start::Afresh => refresh(to, &self.facts),
             Start::First => {
-                net.refresh(first, &self.facts);
-                to.copy_from(first);
+                refresh(first, &self.facts);
+                copy(to, first);
             }
             Start::Near => {
-                to.copy_from(first);
-                net.update(to, &self.on, &self.off);
+                copy(to, first);
+                update(to, &self.on, &self.off);
             }
         }
     }
 
-    /// The same for a linear scorer.
-    pub fn accumulate_linear(
-        &self,
-        net: &LinearScorer,
-        start: Start,
-        to: &mut LinearAccumulator,
-        first: &mut LinearAccumulator,
-    ) {
-        match start {
-            Start::Afresh => net.refresh(to, &self.facts),
-            Start::First => {
-                net.refresh(first, &self.facts);
-                to.copy_from(first);
-            }
-            Start::Near => {
-                to.copy_from(first);
-                net.update(to, &self.on, &self.off);
-            }
-        }
+    /// The same for the first layer of a net.
+    pub fn accumulate_net(&self, net: &InferenceNet, start: Start, both: (&mut Accumulator, &mut Accumulator)) {
+        let update = |a: &mut Accumulator, on: &[Fact], off: &[Fact]| net.update(a, on, off);
+        self.accumulate(start, both, |a, facts| net.refresh(a, facts), update, Accumulator::copy_from);
     }
 }
 
@@ -239,7 +232,7 @@ impl<G: Game> WdlEvaluator<G> for NetWdl {
 
     fn refresh(&mut self, game: &G, s: &G::State) {
         let start = self.begun.begin(game, s);
-        self.begun.accumulate(&self.model.net, start, &mut self.accumulator, &mut self.first);
+        self.begun.accumulate_net(&self.model.net, start, (&mut self.accumulator, &mut self.first));
     }
 
     #[inline]

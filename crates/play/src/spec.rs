@@ -117,6 +117,11 @@ impl Spec {
 
     /// Gives an option, named by its path such as `playout.eps`, this value in place of any it has.
     pub fn set(&mut self, path: &str, value: impl fmt::Display) {
+        self.set_part(path, Spec::word(value.to_string()));
+    }
+
+    /// Gives the option at a path this spec in place of any it has.
+    pub fn set_part(&mut self, path: &str, part: Spec) {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
         let found = self.args.iter().position(|(k, _)| k == key);
         let at = found.unwrap_or_else(|| {
@@ -124,16 +129,8 @@ impl Spec {
             self.args.len() - 1
         });
         match rest {
-            Some(rest) => self.args[at].1.set(rest, value),
-            None => self.args[at].1 = Spec::word(value.to_string()),
-        }
-    }
-
-    /// Gives the option at a path this spec in place of any it has.
-    pub fn set_part(&mut self, path: &str, part: Spec) {
-        self.set(path, "");
-        if let Some(place) = self.get_mut(path) {
-            *place = part;
+            Some(rest) => self.args[at].1.set_part(rest, part),
+            None => self.args[at].1 = part,
         }
     }
 
@@ -174,15 +171,6 @@ impl Spec {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
         let value = self.args.iter().find(|(k, _)| k == key).map(|(_, v)| v)?;
         rest.map_or(Some(value), |rest| value.get(rest))
-    }
-
-    pub(crate) fn get_mut(&mut self, path: &str) -> Option<&mut Spec> {
-        let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
-        let value = self.args.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v)?;
-        match rest {
-            None => Some(value),
-            Some(rest) => value.get_mut(rest),
-        }
     }
 
     /// Reads a TOML table with the key `name`; every other key is an option.

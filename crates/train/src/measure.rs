@@ -4,7 +4,7 @@ use crate::driver::{Context, Stream};
 use crate::store::RunError;
 use ludex_core::Rng;
 use ludex_play::arena::{Contest, PairResult, Tally, tally};
-use ludex_play::openings::{Openings, random_length};
+use ludex_play::openings::random_length;
 use ludex_play::stats::*;
 use ludex_play::{Spec, Table};
 use serde::{Deserialize, Serialize};
@@ -119,13 +119,8 @@ impl Measure {
         if table.info().players() != 2 || self.games == 0 {
             return Ok(None);
         }
-        let contest = |agents: Vec<Spec>, games: usize, n: u64| Contest {
-            game: table.info().name.clone(),
-            agents,
-            pairs: games.div_ceil(2),
-            openings: Openings::Random(self.opening_plies),
-            seed: Rng::derive(seed, n),
-            sprt: None,
+        let contest = |agents: Vec<Spec>, games: usize, n: u64| {
+            Contest::new(table, agents, (games, self.opening_plies), Rng::derive(seed, n))
         };
         let most = self.nodes.or(self.sims).unwrap_or(1000).max(1);
         let budget = match self.work {

@@ -21,7 +21,6 @@ use ludex_learn::{
 };
 use ludex_play::ply_cap;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// How action values are learned; `systems/carl-playout.toml` explains each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -363,7 +362,7 @@ pub struct SarsaTrainer<'a> {
     /// The learner.
     pub sarsa: Sarsa,
     /// Plays its games.
-    pub native: &'a Arc<dyn NativeLearning>,
+    pub native: &'a dyn NativeLearning,
     /// Games a step.
     pub block: u64,
     /// Games in all.

@@ -9,7 +9,6 @@ use crate::plot::Series;
 use crate::store::{Json, Run, RunError};
 use ludex_core::{Rng, Stop};
 use ludex_play::arena::{Contest, tally};
-use ludex_play::openings::Openings;
 use ludex_play::{OptionType, Spec, Table};
 use serde::{Deserialize, Serialize};
 
@@ -183,13 +182,10 @@ pub fn tune_agent(
 ) -> Result<Tuned, RunError> {
     cem.check(axes).map_err(RunError::Options)?;
     check_axes(table, agent, axes)?;
-    let contest = |values: &[f64], t: usize, i: usize| Contest {
-        game: table.info().name.clone(),
-        agents: vec![setting(table, agent, axes, values), against.clone()],
-        pairs: cem.games.div_ceil(2),
-        openings: Openings::Random(cem.opening_plies),
-        seed: Rng::derive(Rng::derive(seed, 1000 + t as u64), i as u64),
-        sprt: None,
+    let contest = |values: &[f64], t: usize, i: usize| {
+        let seed = Rng::derive(Rng::derive(seed, 1000 + t as u64), i as u64);
+        let agents = vec![setting(table, agent, axes, values), against.clone()];
+        Contest::new(table, agents, (cem.games, cem.opening_plies), seed)
     };
     let middle: Vec<f64> = axes.iter().map(|a| (a.low + a.high) / 2.0).collect();
     contest(&middle, 0, 0).check(table)?;

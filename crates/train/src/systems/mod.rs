@@ -6,7 +6,7 @@ mod nhb;
 mod uct_ccnn;
 mod uct_nn;
 
-pub use carl::{CarlPlayout, CarlSelection};
+pub use carl::Carl;
 pub use cut::Cut;
 pub use nhb::Nhb;
 pub use uct_ccnn::UctCcnn;
@@ -101,7 +101,7 @@ impl<S: TypedSystem> System for S {
 }
 
 /// The built-in systems.
-pub const SYSTEMS: &[&dyn System] = &[&UctCcnn, &Cut, &Nhb, &UctNn, &CarlPlayout, &CarlSelection];
+pub const SYSTEMS: &[&dyn System] = &[&UctCcnn, &Cut, &Nhb, &UctNn, &Carl::<false>, &Carl::<true>];
 
 /// The built-in system of this name.
 pub fn system(name: &str) -> Result<&'static dyn System, RunError> {

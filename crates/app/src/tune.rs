@@ -8,7 +8,6 @@ use crate::{open, spec};
 use anyhow::{Context, Result};
 use clap::Parser;
 use ludex_play::arena::Contest;
-use ludex_play::openings::Openings;
 use ludex_play::{Spec, Table};
 use ludex_train::plot::{Frame, svg};
 use ludex_train::store::{self, Run, RunError};

@@ -171,9 +171,6 @@ impl AnnotatedGames {
     }
 }
 
-/// What tables say about a row of games.
-pub(crate) const GAME_COLUMNS: &str = "won-drawn-lost | score | payoff lost a move | boxes lost a move | ms a move";
-
 /// The games of a row of a table, one match for each training seed.
 pub(crate) struct SeedGames(pub Vec<AnnotatedGames>);
 
@@ -196,7 +193,7 @@ impl SeedGames {
         self.mean(|g| g.mean(|d| d.ms))
     }
 
-    /// The cells of [`GAME_COLUMNS`], and the opponent's milliseconds a move.
+    /// Won-drawn-lost, score, payoff and boxes lost a move, milliseconds a move, and the opponent's.
     pub fn cells(&self) -> [String; 6] {
         let w = self.wdl();
         [

@@ -5,12 +5,13 @@
 
 use crate::duels::Arena;
 use crate::paper::Paper;
-use crate::paper_table::PaperTable;
+use crate::paper_table::{PaperTable, TableText};
 use ludex_play::{ModelRef, Spec, Table};
 use ludex_train::plot::{Frame, Series, svg};
 use ludex_train::store::{Run, RunError, RunObserver, Silent, branch};
 use ludex_train::{Job, Plan, Report, options, read_options, systems::system};
 use serde::de::DeserializeOwned;
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -97,7 +98,30 @@ impl Experiment {
             let wanted = |t: &PaperTable| self.wants(&t.name) || !names.contains(&t.name.as_str());
             all.extend(make(&stage)?.into_iter().filter(wanted));
         }
+        all.iter_mut().for_each(|t: &mut PaperTable| t.notes.append(&mut t.closing));
         Ok(all)
+    }
+
+    /// What is known of a table beforehand.
+    pub(crate) fn text(&self, name: &str) -> TableText {
+        let mut all: HashMap<String, TableText> = toml::from_str(self.paper.tables).expect("a well-formed file");
+        all.remove(name).unwrap_or_else(|| panic!("{} has no table {name}", self.paper.name))
+    }
+
+    /// The table of this name before our rows, with these values in its title and columns.
+    pub(crate) fn table(&self, name: &str, values: &[&dyn Display]) -> PaperTable {
+        self.text(name).table(name, values)
+    }
+
+    /// The cells that the paper has in a row of a table.
+    pub(crate) fn quoted(&self, table: &str, row: impl Display) -> Option<Vec<String>> {
+        self.text(table).quoted.remove(&row.to_string())
+    }
+
+    /// The same; dashes if the paper has no such row.
+    pub(crate) fn quoted_cells<const N: usize>(&self, table: &str, row: impl Display) -> [String; N] {
+        let cells = self.quoted(table, row).map(|cells| cells.try_into().expect("as many cells as columns"));
+        cells.unwrap_or_else(|| [(); N].map(|()| "-".into()))
     }
 
     /// The settings of the paper, and those of the system.

@@ -55,20 +55,6 @@ const SCHEMES: [Scheme; 5] = [
     Scheme { name: "linear", spec: "linear", share: 0.5, keep: Keep::Linear(0.5) },
 ];
 
-/// The paper's Table 1 for 5x5, in the order of [`SCHEMES`]: whether UCT-NN scored more or less than UCT, and p, where the text
-/// of the paper that we have can be read.
-const QUOTED: [(u64, [&str; 5]); 9] = [
-    (610, ["- 0.8335", "- <0.0001", "- <0.0001", "+ <0.0001", "+ <0.0001"]),
-    (1221, ["- <0.0001", "- <0.0001", "- <0.0001", "+ <0.0001", "+ 0.0023"]),
-    (2442, ["+", "- <0.0001", "-", "+ <0.0001", "+ 0.0002"]),
-    (4883, ["-", "- 0.0061", "-", "+ <0.0001", "+ <0.0001"]),
-    (9766, ["- 0.2513", "- <0.0001", "- 0.0745", "+ <0.0001", "+ <0.0001"]),
-    (19532, ["- 0.403", "- <0.0001", "- 0.8335", "+ 0.1431", "+ 0.018"]),
-    (39063, ["- 0.0174", "- <0.0001", "- <0.0001", "+ 0.6059", "- <0.0001"]),
-    (78125, ["- <0.0001", "- <0.0001", "- <0.0001", "- 0.8392", "- <0.0001"]),
-    (156250, ["- <0.0001", "- <0.0001", "- <0.0001", "- 0.001", "- <0.0001"]),
-];
-
 /// The node-visit limits of the paper, 20,000,000 halved fifteen times, up to `top`.
 fn limits(top: u64) -> Vec<u64> {
     let limit = |halved: u32| (20_000_000.0 / 2f64.powi(halved as i32)).ceil() as u64;
@@ -241,17 +227,12 @@ impl Cell {
     }
 }
 
-/// The columns of [`Cell::row`].
-const CELL_COLUMNS: &str = "visits | scheme | began | second | 2W+D-L: UCT-NN | UCT | points of UCT-NN | by seed \
-    | ms a move: UCT-NN, UCT";
-
 impl Stage<'_> {
     /// Figures 3 and 4: every constant against every other, on every board, at every limit.
     fn tournament(&self) -> Result<Vec<PaperTable>, RunError> {
         let r = &self.r;
         let mut standings = vec![Standing::default(); r.constants.len()];
-        let columns = "C | board | visits | first | second | score 2W+D-L: first | second | total | share of points";
-        let mut rows = PaperTable::new("Figure 3", "exploration constants of UCT against one another", columns);
+        let mut rows = self.experiment.table("Figure 3", &[]);
         for (table, limit, contest) in r.tournaments(self.experiment, &self.uct)? {
             let board = &table.info().name;
             let file = format!("constants-{}-{limit}", board.replace(|c: char| !c.is_alphanumeric(), "-"));
@@ -282,26 +263,20 @@ impl Stage<'_> {
             "{} games between each two constants, half from each seat, from the start; first and second: wins / draws / losses",
             2 * r.tournament_games.div_ceil(2)
         ));
-        rows.note("the score rewards draws: the share of points (a draw being half a win) stands beside it");
-        let title = "how often a constant was best, and its score over all boards and limits";
-        let columns = "C | best as first | best as second | best in all | wins / draws / losses | score 2W+D-L \
-            | share of points";
-        let mut sums = PaperTable::new("Figure 4", title, columns);
+        let mut sums = self.experiment.table("Figure 4", &[]);
         for (c, s) in r.constants.iter().zip(&standings) {
             let (wdl, [first, second, all]) = (s.wdl(), s.best);
             sums.row(&[c, &first, &second, &all, &wdl_text(&wdl), &points(&wdl), &share(wdl.score())]);
         }
         let (title, names) = ("How often a constant was best", ["as first", "as second", "in all"]);
         sums.plot = plot("figure4.svg", title, "tournaments", names, |s| s.best.map(f64::from))?;
-        sums.note("the paper: C = 2 most often best, C = 1 and C = 2 with equal scores, C = 1.41 settled on");
         Ok(vec![rows, sums])
     }
 
     /// Figure 5: what share of the moves each scheme drops, ply by ply, where every move takes one away.
     fn figure5(&self) -> Result<Vec<PaperTable>, RunError> {
         let n0 = self.experiment.table.start().legal().len();
-        let title = format!("share of the children dropped, {n0} moves at the start");
-        let mut out = PaperTable::new("Figure 5", title, &format!("ply | {}", SCHEMES.map(|s| s.name).join(" | ")));
+        let mut out = self.experiment.table("Figure 5", &[&n0]);
         let dropped = |s: &Scheme, d: usize| {
             let n = n0 - d;
             100.0 * (n - s.keep.kept(n, d as u32, n0)) as f64 / n as f64
@@ -324,11 +299,7 @@ impl Stage<'_> {
 
     /// The nets that the tables use.
     fn nets(&self) -> Result<Vec<PaperTable>, RunError> {
-        let columns = "seed | simulations | train + generalisation + test | net | epoch | MSE: train | generalisation \
-            | test | best move kept: 25 % | 50 % | 75 % dropped";
-        let mut out = PaperTable::new("Nets", "patterns and errors", columns);
-        let paper = ["paper", "-", "5,815 + 18,260 + 0", "25-30-25", "15000 of 20000"];
-        out.rows.push(paper.into_iter().chain(["-"; 6]).map(String::from).collect());
+        let mut out = self.experiment.table("Nets", &[]);
         for r in &self.reports {
             let whole = |path: &str| optional(figure(r, path), 0);
             let joined = |paths: [&str; 3], by: &str| paths.map(whole).join(by);
@@ -344,9 +315,6 @@ impl Stage<'_> {
             row.extend(["kept_of_25", "kept_of_50", "kept_of_75"].map(|n| metric(n).map_or("-".into(), share)));
             out.rows.push(row);
         }
-        out.note(
-            "best move kept: how often, on untouched patterns, UCT's most visited move survives when the net drops so many",
-        );
         Ok(vec![out])
     }
 
@@ -393,8 +361,7 @@ impl Stage<'_> {
     /// The sweep over hidden sizes, rates and decays.
     fn sweep(&self) -> Result<Vec<PaperTable>, RunError> {
         let swept = self.swept()?;
-        let columns = "hidden | rate | decay | epoch | MSE: train | generalisation";
-        let mut out = PaperTable::new("Sweep", "hidden sizes, rates and decays", columns);
+        let mut out = self.experiment.table("Sweep", &[]);
         let name = |d: Decay| format!("{d:?}").to_lowercase();
         for (hidden, rate, decay, chosen) in &swept {
             let (train, selection) = (optional(chosen.train, 5), optional(chosen.selection, 5));
@@ -421,9 +388,7 @@ impl Stage<'_> {
         let bytes = std::fs::read(path).map_err(|e| RunError::File(path.clone(), e))?;
         let net = Model::for_game(&bytes, table.info())?.inference_net()?;
         let mut scratch = net.scratch();
-        let title = "a call of the net, as at each expansion, beside a random playout from the same state";
-        let columns = "plies from the start | net, microseconds | with the facts | random playout | both / playout";
-        let mut out = PaperTable::new("Cost", title, columns);
+        let mut out = self.experiment.table("Cost", &[]);
         let length = random_length(table) as u32;
         for plies in [0, length / 4, length / 2] {
             let position = random_plies(table.start(), plies, &mut Rng::stream(1, plies as u64));
@@ -490,20 +455,18 @@ impl Stage<'_> {
         }
         let mut all = vec![self.table1(&equal), self.figure6(&equal)?];
         if time {
-            all.push(equal_time_table(&timed));
+            all.push(self.equal_time_table(&timed));
         }
         Ok(all)
     }
 
     fn table1(&self, cells: &[Cell]) -> PaperTable {
-        let title = "UCT-NN against UCT at equal node visits: more (+) or less (-) of the points; p of the sign test, of \
-            Fisher's; the paper's";
-        let mut out = PaperTable::new("Table 1", title, &format!("visits | {}", SCHEMES.map(|s| s.name).join(" | ")));
+        let mut out = self.experiment.table("Table 1", &[]);
         let is_paper = self.r.is_paper(self.experiment);
         for row in cells.chunk_by(|a, b| a.limit == b.limit) {
-            let quoted = QUOTED.iter().find(|l| l.0 == row[0].limit && is_paper);
+            let quoted = self.experiment.quoted("Table 1", row[0].limit).filter(|_| is_paper);
             let text = |cell: &Cell| {
-                let quoted = quoted.map_or(String::new(), |l| format!("; {}", l.1[cell.scheme]));
+                let quoted = quoted.as_ref().map_or(String::new(), |q| format!("; {}", q[cell.scheme]));
                 format!("{}; {}{quoted}", cell.sign(), p_value(cell.fisher()))
             };
             out.rows.push([row[0].limit.to_string()].into_iter().chain(row.iter().map(text)).collect());
@@ -525,7 +488,7 @@ impl Stage<'_> {
     }
 
     fn figure6(&self, cells: &[Cell]) -> Result<PaperTable, RunError> {
-        let mut out = PaperTable::new("Figure 6", "UCT-NN against UCT at equal node visits", CELL_COLUMNS);
+        let mut out = self.experiment.table("Figure 6", &[]);
         out.rows.extend(cells.iter().map(Cell::row));
         let line = |(i, s): (usize, &Scheme)| {
             let own = cells.iter().filter(|c| c.scheme == i).map(|c| (c.limit as f64, c.duels.wdl()));
@@ -543,37 +506,13 @@ impl Stage<'_> {
         out.note(format!("UCT-NN: {}; UCT: {}", self.ranked, self.uct));
         Ok(out)
     }
-}
 
-/// The table at equal time: how many times more visits UCT had, and what came of it.
-fn equal_time_table(cells: &[(f64, Cell)]) -> PaperTable {
-    let columns = format!("{CELL_COLUMNS} | UCT's visits | sign test");
-    let mut out = PaperTable::new("Time", "UCT-NN against UCT at equal processor time", &columns);
-    for (ratio, cell) in cells {
-        out.rows.push(cell.row().into_iter().chain([format!("x {ratio:.2}"), cell.sign()]).collect());
-    }
-    out.note(
-        "UCT has as many visits more as UCT-NN takes more time for its own, measured in the games at equal visits",
-    );
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_double_as_in_the_paper() {
-        let all = limits(20_000_000);
-        assert_eq!(all.len(), 16);
-        assert_eq!(all[..9], QUOTED.map(|l| l.0));
-        assert_eq!(*all.last().unwrap(), 20_000_000);
-        assert_eq!(limits(9766).last(), Some(&9766));
-        assert_eq!(limits(0), [610]);
-    }
-
-    #[test]
-    fn the_paper_counts_a_draw_as_half_a_win_and_a_loss_as_less_than_nothing() {
-        assert_eq!(points(&Wdl::new(10, 5, 3)), 22);
+    /// The table at equal time: how many times more visits UCT had, and what came of it.
+    fn equal_time_table(&self, cells: &[(f64, Cell)]) -> PaperTable {
+        let mut out = self.experiment.table("Time", &[]);
+        for (ratio, cell) in cells {
+            out.rows.push(cell.row().into_iter().chain([format!("x {ratio:.2}"), cell.sign()]).collect());
+        }
+        out
     }
 }

@@ -123,18 +123,3 @@ fn short(v: f64) -> String {
     };
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plot_is_svg_with_its_names_whatever_the_points() {
-        let frame = Frame { title: "errors", x: "neurons", y: "MSE", log_x: false };
-        for points in [vec![], vec![(1.0, 2.0)], vec![(0.0, f64::NAN), (1.0, 0.1), (2.0, 0.05)]] {
-            let text = svg(&frame, &[Series::line("train", points.clone()), Series::cloud("test", points)]).unwrap();
-            assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
-            assert!(text.contains("errors") && text.contains("neurons") && text.contains("train"));
-        }
-    }
-}

@@ -331,31 +331,3 @@ impl<R: Record> Artifact for Records<R> {
         self.rows as u64
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_comes_back_as_it_was_written_and_has_the_same_bytes_each_time() {
-        let table = ludex_play::open("connect4").unwrap();
-        let info = table.info();
-        let mut all = Records::<Labelled>::new(info);
-        for i in 0..500u32 {
-            let facts: Vec<Fact> = (0..info.facts).filter(|f| f * 7 % 11 == i % 11).map(Fact).collect();
-            let (value, result) = (Payoffs::of(Player(0), i as f32 / 500.0), Payoffs::win(Player((i / 30 % 2) as u8)));
-            let (mover, source) = (Player((i % 2) as u8), i / 200);
-            let record = Labelled { mover, source, match_id: i / 30, ply: i % 30, value, result };
-            all.push(&facts, &record);
-            assert_eq!((all.row(i as usize), all.facts(i as usize)), (record, facts));
-        }
-        let bytes = all.to_bytes();
-        let back = Records::<Labelled>::from_bytes(&bytes).unwrap();
-        assert_eq!(back, all);
-        assert_eq!(back.to_bytes(), bytes);
-        assert!(Records::<Labelled>::from_bytes(&bytes[..bytes.len() / 2]).is_err());
-        assert!(Records::<Child>::from_bytes(&bytes).is_err(), "another kind of record");
-        let empty = Records::<Child>::new(info);
-        assert_eq!(Records::from_bytes(&empty.to_bytes()).unwrap(), empty);
-    }
-}

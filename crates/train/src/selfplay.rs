@@ -143,28 +143,3 @@ impl Recent {
         Ok(made)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ludex_play::{open, winner};
-
-    #[test]
-    fn children_are_worth_what_the_search_says_to_the_player_who_chose_them() {
-        // In tictactoe a child that wins at once is worth +1 to its chooser, whoever that is.
-        let table = open("tictactoe").unwrap();
-        let spec = "uct(sims=200)".parse().unwrap();
-        for seed in 0..10 {
-            let (mut all, mut states) = (Records::<Child>::new(table.info()), Records::<Played>::new(table.info()));
-            let episode = self_match(&*table, &spec, &*table.start(), (3, seed), &mut all).unwrap();
-            self_match(&*table, &spec, &*table.start(), (3, seed), &mut states).unwrap();
-            assert_eq!(states.len(), episode.plies.len());
-            for child in all.iter() {
-                assert_eq!((child.result, child.match_id), (episode.outcome, 3));
-                assert!(child.value.as_slice().iter().sum::<f32>().abs() < 1e-5);
-            }
-            let won = all.iter().filter(|c| c.value[c.chooser] == 1.0).count();
-            assert!(winner(&episode.outcome).is_none() || won > 0);
-        }
-    }
-}

@@ -9,7 +9,7 @@ mod uct_nn;
 pub use carl::Carl;
 pub use cut::Cut;
 pub use nhb::Nhb;
-pub use uct_ccnn::UctCcnn;
+pub use uct_ccnn::{UctCcnn, composed};
 pub use uct_nn::{Decay, UctNn};
 
 use crate::driver::{Context, Learned};

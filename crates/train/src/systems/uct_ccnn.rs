@@ -110,7 +110,7 @@ fn uct(sims: u64, c: f64) -> Spec {
 }
 
 /// `c=tuned` and `model=` filled in.
-pub(crate) fn composed(spec: &Spec, c: f64, model: &ModelRef) -> Spec {
+pub fn composed(spec: &Spec, c: f64, model: &ModelRef) -> Spec {
     let mut spec = spec.clone();
     if spec.get("c").is_some_and(|v| v.name == "tuned") {
         spec.set("c", c);

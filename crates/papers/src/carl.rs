@@ -110,7 +110,7 @@ fn bare(agent: &Spec) -> Spec {
 }
 
 /// Carries out the paper's experiments on one game.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     if experiment.table.info().players() != 2 {
         return Err(RunError::Options("the paper's experiments are for games of two players".into()));
     }
@@ -143,7 +143,7 @@ impl Reproduce {
         [&self.literal[..], &own, &[format!("train.games={length}")]].concat()
     }
 
-    fn check(&self, experiment: &Experiment, playout: &Way, selection: &Way) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, playout: &Way, selection: &Way) -> Result<()> {
         let agents = [
             ("reproduce.uct", &self.uct),
             ("reproduce.playout.agent", &playout.agent),
@@ -176,19 +176,12 @@ fn cells(duels: &Duels) -> [String; 6] {
 }
 
 impl Stage<'_> {
-    fn learn(&self, label: &str, seeds: &[u64], settings: &[String]) -> Result<Vec<Report>, RunError> {
+    fn learn(&self, label: &str, seeds: &[u64], settings: &[String]) -> Result<Vec<Report>> {
         self.experiment.learn_all(label, seeds, &own(settings))
     }
 
     /// Every policy of a label against UCT with so many simulations.
-    fn play(
-        &self,
-        name: &str,
-        (label, seeds): (&str, &[u64]),
-        agent: &Spec,
-        uct: u64,
-        games: usize,
-    ) -> Result<Duels, RunError> {
+    fn play(&self, name: &str, (label, seeds): (&str, &[u64]), agent: &Spec, uct: u64, games: usize) -> Result<Duels> {
         self.arena.duels(name, seeds, (games, self.r.opening_plies), |s| {
             let mut agent = match label {
                 BARE => agent.clone(),
@@ -202,7 +195,7 @@ impl Stage<'_> {
     }
 
     /// Table 1: how wide and deep the game is.
-    fn shape(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn shape(&self) -> Result<Vec<PaperTable>> {
         let mut out = self.experiment.table("Table 1", &[]);
         let reports = self.learn("playout", &self.experiment.seeds[..1], &self.playout.set)?;
         let metric = |name: &str| needed(&reports[0], &format!("/metrics/{name}")).map(|n| format!("{n:.1}"));
@@ -215,7 +208,7 @@ impl Stage<'_> {
     }
 
     /// Figures 4 to 6: the policy alone, three regressors, three lengths.
-    fn regressors(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn regressors(&self) -> Result<Vec<PaperTable>> {
         let (r, seeds) = (&self.r, &self.experiment.seeds[..]);
         let mut table = self.experiment.table("Figure 4", &[&r.sims]);
         let (mut wins, mut errors, mut explored) = (Vec::new(), Vec::new(), Vec::new());
@@ -255,7 +248,7 @@ impl Stage<'_> {
     }
 
     /// The equivalence parameter, chosen on policies of its own, which are not reported.
-    fn equivalence(&self) -> Result<(f64, PaperTable), RunError> {
+    fn equivalence(&self) -> Result<(f64, PaperTable)> {
         let r = &self.r;
         let seed = |i: u64| Rng::derive(self.experiment.seeds[0], 1_000 + i) % 1_000_000 + 1_000_000;
         let mut seeds: Vec<u64> = Vec::new();
@@ -278,13 +271,13 @@ impl Stage<'_> {
     }
 
     /// Tables 2 to 4: guided playouts and guided selection against UCT, with the best k.
-    fn policies(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn policies(&self) -> Result<Vec<PaperTable>> {
         let (k, sweep) = self.equivalence()?;
         if !self.experiment.wants(self.strength) {
             return Ok(vec![sweep]);
         }
         let (r, seeds) = (&self.r, &self.experiment.seeds[..]);
-        let mut out = self.experiment.text("Strength").table(self.strength, &[&r.sims]);
+        let mut out = self.experiment.text("Strength").table(self.strength, &[&r.sims, &seeds.len()]);
         for guided in ["playout", "selection"] {
             if let Some(cells) = self.experiment.quoted("Strength", format!("{}, {guided}", self.family)) {
                 out.join(&[&format!("paper: {guided}"), &"expansions", &1000], &cells, &[&"-", &"-"]);
@@ -318,19 +311,17 @@ impl Stage<'_> {
             let settings = [settings, &self.experiment.settings].map(|s| s.join(" ")).join(" ");
             out.note(format!("{title}: {agent}, learned with {settings}"));
         }
-        out.note("nothing learned: the same search with the same constants, but without what was learned");
-        out.note(format!("{} policies; deviation: standard deviation over policies, in percent", seeds.len()));
         Ok(vec![sweep, out])
     }
 
     /// Tables 5 to 7: where the time goes.
-    fn profile(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn profile(&self) -> Result<Vec<PaperTable>> {
         let (r, seed) = (&self.r, self.experiment.seeds[0]);
         let learned = [("playout", &self.playout.set), ("selection", &self.selection.set), ("literal", &r.literal)];
         for (label, settings) in learned {
             self.learn(label, &[seed], settings)?;
         }
-        let mut out = self.experiment.table("Table 5 to Table 7", &[]);
+        let mut out = self.experiment.table("Table 5 to Table 7", &[&r.profile_moves]);
         let own = |agent: &Spec, label: &str| with_model(agent, &self.experiment.model(label, seed));
         let searches = [
             ("UCT", r.uct.clone()),
@@ -346,16 +337,12 @@ impl Stage<'_> {
             let [a, b, c, d] = shares.map(share);
             out.row(&[&name, &a, &b, &c, &d, &format!("{micros:.2}"), &format!("{:.2}", micros / plain)]);
         }
-        out.note(format!(
-            "the first {} moves of a game that UCT plays against itself; the paper: the small Breakthrough, SGD",
-            r.profile_moves
-        ));
         Ok(vec![out])
     }
 
     /// Lets a search think along a game of UCT, once with its phases timed, once without: the share of each phase, and
     /// microseconds a simulation.
-    fn phases(&self, spec: &Spec) -> Result<([f64; 4], f64), RunError> {
+    fn phases(&self, spec: &Spec) -> Result<([f64; 4], f64)> {
         let table = &*self.experiment.table;
         let build = |spec: &Spec, seed| table.agent(spec, seed).map_err(|e| RunError::Agent(spec.to_string(), e));
         let failed = |e: AgentError| RunError::Learning(format!("agent \"{spec}\": {e}"));
@@ -363,7 +350,7 @@ impl Stage<'_> {
         let game = played_by(&mut *leader, table, self.r.profile_moves - 1).map_err(failed)?;
         let (mut agent, mut timed) = (build(spec, 2)?, build(&spec.clone().with("profile", "on"), 2)?);
         let (mut spent, mut seconds, mut simulations) = ([0.0; 4], 0.0, 0);
-        let mut think = |position: &dyn Position| -> Result<(), RunError> {
+        let mut think = |position: &dyn Position| -> Result<()> {
             let begun = ThreadTime::now();
             simulations += agent.choose(position, &Control::default()).map_err(failed)?.simulations;
             seconds += begun.elapsed().as_secs_f64();
@@ -383,7 +370,7 @@ impl Stage<'_> {
 }
 
 /// What a policy measured while it learned.
-fn curve(report: &Report) -> Result<Vec<SarsaPoint>, RunError> {
+fn curve(report: &Report) -> Result<Vec<SarsaPoint>> {
     let curve = report.figures.get("curve").cloned().unwrap_or_default();
     serde_json::from_value(curve).map_err(|e| RunError::Learning(format!("the curve of a policy: {e}")))
 }

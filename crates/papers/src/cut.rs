@@ -49,7 +49,7 @@ impl Tables {
         [format!("generate.opening_share=[{from:?}, {to:?}]")]
     }
 
-    fn check(&self, experiment: &Experiment, play: &Play) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, play: &Play) -> Result<()> {
         let sims = [self.compare, self.sweep_sims, self.empty_sims];
         for &n in self.unique.iter().chain(&self.plain).chain(&self.net).chain(&sims) {
             experiment.check_agent("tables", &set(&play.plain, "sims", n))?;
@@ -84,7 +84,7 @@ struct Stage<'e> {
 }
 
 /// Carries out the paper's experiments.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     let table = &*experiment.table;
     let starts = FAMILY.lines().filter_map(|line| line.split('\t').next());
     let starts: Vec<String> = starts.filter(|text| table.position(text).is_ok()).map(String::from).collect();
@@ -117,7 +117,7 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunE
 }
 
 /// Learns with each seed, and reads what was learned from.
-fn train(experiment: &Experiment, own: &[String]) -> Result<Vec<Trained>, RunError> {
+fn train(experiment: &Experiment, own: &[String]) -> Result<Vec<Trained>> {
     let rounds: usize = experiment.system_option("generate.rounds")?;
     let stage = if rounds == 0 { "generate/".into() } else { format!("generate-{rounds}/") };
     let mut all = Vec::new();
@@ -152,35 +152,29 @@ impl Stage<'_> {
         ours: &Spec,
         opponent: &Spec,
         (starts, games): (&[String], usize),
-    ) -> Result<AnnotatedGames, RunError> {
+    ) -> Result<AnnotatedGames> {
         let seed = Rng::derive(self.experiment.seeds[0], 77);
         let table = &*self.experiment.table;
         AnnotatedMatch { table, ours, opponent, starts, games, seed }.play(&self.arena.run, name)
     }
 
     /// A row without a net: one match.
-    fn without_net(&self, name: &str, spec: &Spec) -> Result<SeedGames, RunError> {
+    fn without_net(&self, name: &str, spec: &Spec) -> Result<SeedGames> {
         Ok(SeedGames(vec![self.games(name, spec, &self.t.rival, (&self.starts, self.t.games))?]))
     }
 
     /// Plain UCT at so many iterations.
-    fn plain(&self, sims: u64) -> Result<SeedGames, RunError> {
+    fn plain(&self, sims: u64) -> Result<SeedGames> {
         self.without_net(&format!("plain-{sims}"), &set(&self.play.plain, "sims", sims))
     }
 
     /// What exact play scores against the rival.
-    fn ceiling(&self) -> Result<SeedGames, RunError> {
+    fn ceiling(&self) -> Result<SeedGames> {
         self.without_net("exact", &Spec::word("exact"))
     }
 
     /// A row with the nets: a match for each seed.
-    fn with_nets(
-        &self,
-        name: &str,
-        spec: &Spec,
-        opponent: &Spec,
-        from: (&[String], usize),
-    ) -> Result<SeedGames, RunError> {
+    fn with_nets(&self, name: &str, spec: &Spec, opponent: &Spec, from: (&[String], usize)) -> Result<SeedGames> {
         let games = |t: &Trained| {
             let ours = with_model(spec, &ModelRef::new(&t.model));
             self.games(&format!("{name}-seed{}", t.seed), &ours, opponent, from)
@@ -194,14 +188,14 @@ impl Stage<'_> {
     }
 
     /// A row of one of the searches at so many iterations.
-    fn search(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<SeedGames, RunError> {
+    fn search(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<SeedGames> {
         let from = (&self.starts[..], self.t.games);
         self.with_nets(&format!("{name}-{sims}"), &set(spec, "sims", sims), &self.t.rival, from)
     }
 
     /// Microseconds of processor time for an iteration and milliseconds for a search of each position of the family: the same
     /// positions for all searches, whose games take different turns and end at different times.
-    fn pace(&self, name: &str, spec: &Spec) -> Result<[f64; 2], RunError> {
+    fn pace(&self, name: &str, spec: &Spec) -> Result<[f64; 2]> {
         self.arena.once(&format!("pace-{name}"), || {
             let table = &*self.experiment.table;
             let mut agent = table.agent(spec, 1).map_err(|e| RunError::Agent(name.into(), e))?;
@@ -222,7 +216,7 @@ impl Stage<'_> {
     }
 
     /// The mean over the nets of all seeds.
-    fn net_pace(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<[f64; 2], RunError> {
+    fn net_pace(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<[f64; 2]> {
         let mut sum = [0.0; 2];
         for t in &self.trained {
             let spec = set(&with_model(spec, &ModelRef::new(&t.model)), "sims", sims);
@@ -272,7 +266,7 @@ impl Stage<'_> {
         ));
     }
 
-    fn table3(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn table3(&self) -> Result<Vec<PaperTable>> {
         let mut out = self.experiment.table("Table 3", &[]);
         for &sims in &self.t.unique {
             let spec = set(&self.play.plain, "sims", sims).with("backup", "unique");
@@ -284,7 +278,7 @@ impl Stage<'_> {
         Ok(vec![out])
     }
 
-    fn table4(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn table4(&self) -> Result<Vec<PaperTable>> {
         let mut out = self.experiment.table("Table 4", &[]);
         for &sims in &self.t.plain {
             let [won, ms] = self.experiment.quoted_cells("Table 4", sims);
@@ -295,7 +289,7 @@ impl Stage<'_> {
         Ok(vec![out])
     }
 
-    fn table5(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn table5(&self) -> Result<Vec<PaperTable>> {
         let mut out = self.experiment.table("Table 5", &[]);
         let searches = self.searches();
         for (search, &sims) in searches.iter().flat_map(|s| self.t.net.iter().map(move |n| (*s, n))) {
@@ -316,13 +310,13 @@ impl Stage<'_> {
         Ok(vec![out])
     }
 
-    fn equations(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn equations(&self) -> Result<Vec<PaperTable>> {
         let sims = self.t.compare;
         let row = self.search(self.searches()[1], sims)?;
         let (moves, time) = (row.mean(AnnotatedGames::moves), row.ms());
         let closing = row.mean(|g| g.mean(|d| d.again as u8 as f64)) * moves;
         let real = moves - closing;
-        let mut out = self.experiment.table("Equations 4-6", &[]);
+        let mut out = self.experiment.table("Equations 4-6", &[&thousands(sims)]);
         for (label, ours) in [
             ("our moves a game, Mvs", format!("{moves:.2}")),
             ("of these closing boxes, CB", format!("{closing:.2}")),
@@ -334,11 +328,10 @@ impl Stage<'_> {
             let [paper] = self.experiment.quoted_cells("Equations 4-6", label);
             out.row(&[&label, &paper, &ours]);
         }
-        out.note(format!("improved, with the net, at {} iterations", thousands(sims)));
         Ok(vec![out])
     }
 
-    fn table6(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn table6(&self) -> Result<Vec<PaperTable>> {
         let mut out = self.experiment.table("Table 6", &[]);
         for search in self.searches() {
             let w = self.search(search, self.t.compare)?.wdl();
@@ -351,7 +344,7 @@ impl Stage<'_> {
     }
 
     /// Net and plain search at equal iterations, at equal time, and the ceiling.
-    fn cost(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn cost(&self) -> Result<Vec<PaperTable>> {
         let (sims, Play { plain, bare, .. }) = (self.t.compare, &self.play);
         let mut out = self.experiment.table("Cost", &[]);
         let mut add = |label: &str, sims: &str, row: &SeedGames, pace: Option<[f64; 2]>| {
@@ -402,7 +395,7 @@ impl Stage<'_> {
         Ok(vec![out])
     }
 
-    fn sweep(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn sweep(&self) -> Result<Vec<PaperTable>> {
         let t = &self.t;
         let mut out = self.experiment.table("Sweep", &[&thousands(t.sweep_sims)]);
         for &threshold in &t.sweep {
@@ -417,10 +410,10 @@ impl Stage<'_> {
 
     /// Sure predictions against exact results in states that random playouts from the family reach: those that the net is
     /// asked about in earnest.
-    fn accuracy(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn accuracy(&self) -> Result<Vec<PaperTable>> {
         let threshold = self.play.agent.get(THRESHOLD).and_then(|t| t.name.parse().ok()).unwrap_or(0.9f32);
         let mut out = self.experiment.table("Accuracy", &[&threshold]);
-        let nets: Vec<InferenceNet> = self.trained.iter().map(load).collect::<Result<_, RunError>>()?;
+        let nets: Vec<InferenceNet> = self.trained.iter().map(load).collect::<Result<_>>()?;
         let parts =
             self.arena.run.stage("accuracy", self.starts.len(), |i| Ok(Json(self.predictions(i, &nets, threshold))))?;
         let (mut bins, mut all) = (Vec::new(), Bin::default());
@@ -466,7 +459,7 @@ impl Stage<'_> {
         bins
     }
 
-    fn empty(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn empty(&self) -> Result<Vec<PaperTable>> {
         let t = &self.t;
         let (start, shown) = ([self.experiment.table.start().text()], thousands(t.empty_sims));
         let from = (&start[..], t.empty_games);
@@ -485,7 +478,7 @@ impl Stage<'_> {
     }
 }
 
-fn load(trained: &Trained) -> Result<InferenceNet, RunError> {
+fn load(trained: &Trained) -> Result<InferenceNet> {
     let bytes = std::fs::read(&trained.model).map_err(|e| RunError::File(trained.model.clone(), e))?;
     Ok(Model::from_bytes(&bytes)?.inference_net()?)
 }

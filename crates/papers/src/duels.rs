@@ -6,7 +6,7 @@ use ludex_play::arena::{Contest, PairResult, Tally, tally};
 use ludex_play::stats::{Interval, Pairs, Wdl, seeds_interval};
 use ludex_play::{Spec, Table};
 use ludex_train::measure::{LEVEL, MatchSummary, summary};
-use ludex_train::store::{Json, Run, RunError};
+use ludex_train::store::{Json, Result, Run, RunError};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// The run in which matches between what was learned are kept.
@@ -36,7 +36,7 @@ impl Arena<'_> {
         seeds: &[u64],
         games: (usize, u32),
         agents: impl Fn(usize) -> ([Spec; 2], u64),
-    ) -> Result<Duels, RunError> {
+    ) -> Result<Duels> {
         let table = &*self.experiment.table;
         let duel = |(i, &of): (usize, &u64)| {
             let (agents, seed) = agents(i);
@@ -44,16 +44,11 @@ impl Arena<'_> {
             let (tallies, results) = self.contest(&format!("{name}-seed{of}"), table, &contest)?;
             Ok(Duel { seed: of, summary: summary(&contest, &results), pairs: tallies[0].pairs })
         };
-        Ok(Duels(seeds.iter().enumerate().map(duel).collect::<Result<_, RunError>>()?))
+        Ok(Duels(seeds.iter().enumerate().map(duel).collect::<Result<_>>()?))
     }
 
     /// A contest that is kept under this name. An agent that fails makes no table: it is an error.
-    pub fn contest(
-        &self,
-        name: &str,
-        table: &dyn Table,
-        contest: &Contest,
-    ) -> Result<(Vec<Tally>, Vec<PairResult>), RunError> {
+    pub fn contest(&self, name: &str, table: &dyn Table, contest: &Contest) -> Result<(Vec<Tally>, Vec<PairResult>)> {
         let results = self.run.contest(name, table, contest)?;
         let tallies = tally(contest, &results);
         let failures = tallies.iter().flat_map(|t| [(t.a, t.faults[0]), (t.b, t.faults[1])]);
@@ -68,8 +63,8 @@ impl Arena<'_> {
     pub fn once<T: Serialize + DeserializeOwned + Send>(
         &self,
         name: &str,
-        find: impl FnOnce() -> Result<T, RunError>,
-    ) -> Result<T, RunError> {
+        find: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         let part = format!("{name}/0000");
         if let Some(Json(found)) = self.run.find(&part)? {
             return Ok(found);

@@ -7,6 +7,8 @@
 use crate::common::*;
 use ludex_play::openings::random_openings;
 use ludex_play::{Limit, PartKind};
+use ludex_train::systems;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 /// `papers/nhb.toml` explains them.
@@ -27,9 +29,6 @@ const TIMES: [&str; 3] = ["0.25 s", "0.5 s", "1 s"];
 
 /// The heuristics made by hand of Table 2.
 const BY_HAND: [&str; 2] = ["pieces", "positional"];
-
-/// The hidden units of nets that never learned: the same for every seed.
-const UNTRAINED_HIDDEN: usize = 100;
 
 /// All that the tables share.
 struct Stage<'e> {
@@ -52,13 +51,9 @@ struct Budget {
 /// Training matches, and the tests after them.
 type Test = (usize, Duels);
 
-/// The agent with a heuristic that never learned.
+/// The agent with a net that never learned.
 fn untrained(agent: &Spec) -> Spec {
-    let mut agent = agent.clone();
-    agent.set("eval", "random");
-    agent.set("eval.by", "net");
-    agent.set("eval.hidden", UNTRAINED_HIDDEN);
-    agent
+    systems::untrained(agent, "net", systems::UNTRAINED_HIDDEN)
 }
 
 impl Reproduce {
@@ -70,7 +65,7 @@ impl Reproduce {
         [UNMEASURED.to_string(), format!("search.nodes={nodes}"), format!("cycle.matches={matches}")]
     }
 
-    fn check(&self, experiment: &Experiment, matches: u64) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, matches: u64) -> Result<()> {
         for &nodes in &self.budgets {
             experiment.check_agent("reproduce.budgets", &set(&Spec::word("minimax"), "nodes", nodes))?;
             experiment.plan(0, &self.settings(matches, nodes, true))?;
@@ -81,7 +76,7 @@ impl Reproduce {
 }
 
 /// Carries out the paper's experiments.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     let (r, matches): (Reproduce, u64) = (experiment.options()?, experiment.system_option("cycle.matches")?);
     r.check(experiment, matches)?;
     let main = if experiment.table.info().family() == "othello" { "Table 2" } else { "Table 1" };
@@ -91,12 +86,7 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunE
 }
 
 /// Learns with all budgets that are needed and all seeds.
-fn learned<'e>(
-    experiment: &'e Experiment,
-    r: Reproduce,
-    matches: u64,
-    main: &'static str,
-) -> Result<Stage<'e>, RunError> {
+fn learned<'e>(experiment: &'e Experiment, r: Reproduce, matches: u64, main: &'static str) -> Result<Stage<'e>> {
     let reversi = main == "Table 2";
     // Reversi has one budget in the paper, and what follows the tests needs the first only.
     let wanted = if reversi || !experiment.wants(main) { &r.budgets[..1] } else { &r.budgets[..] };
@@ -110,7 +100,7 @@ fn learned<'e>(
 }
 
 /// The net of every cycle of a run, with its training matches.
-fn cycle_models(report: &Report) -> Result<Vec<(usize, PathBuf)>, RunError> {
+fn cycle_models(report: &Report) -> Result<Vec<(usize, PathBuf)>> {
     let run = run_model(report);
     let matches = report.config.options["cycle"]["matches"].as_integer().unwrap_or(1) as usize;
     let mut models = Vec::new();
@@ -129,14 +119,17 @@ impl Stage<'_> {
     }
 
     /// Tables 1 and 2: the net of every cycle of every seed, and heuristics made by hand, against nets that never learned.
-    fn tests(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn tests(&self) -> Result<Vec<PaperTable>> {
         let connect4 = self.experiment.table.info().family() == "connect4";
         let mut all = Vec::new();
         for (i, budget) in self.learned.iter().enumerate() {
             let time = TIMES.get(i).filter(|_| connect4);
             let shown = time.map_or(String::new(), |time| format!(" (paper: {time})"));
             let seeds: String = self.seeds().iter().map(|seed| format!("seed {seed}, L / D / W | ")).collect();
-            let mut out = self.experiment.table(self.main, &[&budget.nodes, &shown, &seeds]);
+            let hidden: Vec<String> = budget.reports.iter().map(|r| r.figures["hidden"].to_string()).collect();
+            let (tests, hidden) = (&self.r.test_games, hidden.join(", "));
+            let values: [&dyn Display; 6] = [&budget.nodes, &shown, &seeds, tests, &budget.nodes, &hidden];
+            let mut out = self.experiment.table(self.main, &values);
             let mut add = |name: &str, row: &str, duels: &Duels| {
                 // Losses, draws and wins, as the paper prints them.
                 let ldw: Vec<String> = duels.0.iter().map(|d| wdl_text(&d.summary.wdl.flipped())).collect();
@@ -157,13 +150,6 @@ impl Stage<'_> {
             let mean = tests.iter().map(|t| t.1.win_rate()).sum::<f64>() / tests.len().max(1) as f64;
             let last = tests.last().map_or(0.0, |t| t.1.win_rate());
             out.note(format!("wins at the end {}, on the mean of all rows {}", share(last), share(mean)));
-            out.note(format!(
-                "{} test games a row and seed, {} nodes a move for both, a new net with random weights as opponent in \
-                every game, both colours; intervals over seeds first, pairs second",
-                self.r.test_games, budget.nodes
-            ));
-            let hidden: Vec<String> = budget.reports.iter().map(|r| r.figures["hidden"].to_string()).collect();
-            out.note(format!("hidden units by seed: {}", hidden.join(", ")));
             out.plot = if i == 0 { self.curve(&tests)? } else { None };
             all.push(out);
         }
@@ -171,7 +157,7 @@ impl Stage<'_> {
     }
 
     /// The tests of the net of every cycle of every seed.
-    fn cycle_tests(&self, budget: &Budget) -> Result<Vec<Test>, RunError> {
+    fn cycle_tests(&self, budget: &Budget) -> Result<Vec<Test>> {
         let models: Vec<_> = budget.reports.iter().map(cycle_models).collect::<Result<_, _>>()?;
         let mut tests = Vec::new();
         // All runs have the same cycles.
@@ -185,19 +171,14 @@ impl Stage<'_> {
         Ok(tests)
     }
 
-    fn against_untrained(
-        &self,
-        name: &str,
-        budget: &Budget,
-        agent: impl Fn(usize) -> (Spec, u64),
-    ) -> Result<Duels, RunError> {
+    fn against_untrained(&self, name: &str, budget: &Budget, agent: impl Fn(usize) -> (Spec, u64)) -> Result<Duels> {
         self.arena.duels(name, self.seeds(), (self.r.test_games, 0), |s| {
             let (agent, seed) = agent(s);
             ([agent, untrained(&budget.agent)], seed)
         })
     }
 
-    fn curve(&self, tests: &[Test]) -> Result<Option<String>, RunError> {
+    fn curve(&self, tests: &[Test]) -> Result<Option<String>> {
         let title = format!("Wins against nets that never learned, {}", self.experiment.table.info().name);
         let frame = Frame { title: &title, x: "training matches", y: "share of wins", log_x: false };
         let line = |name: String, wins: &dyn Fn(&Duels) -> f64| {
@@ -212,7 +193,7 @@ impl Stage<'_> {
 
     /// Matches against every heuristic made by hand that the game has, and against a net that never learned, at equal nodes
     /// and at equal time.
-    fn direct(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn direct(&self) -> Result<Vec<PaperTable>> {
         let budget = &self.learned[0];
         let r = &self.r;
         let mut out = self.experiment.table("Direct", &[&r.opening_plies]);
@@ -243,7 +224,7 @@ impl Stage<'_> {
     }
 
     /// Nodes to a given depth, the same heuristic at the leaves, by order of moves.
-    fn order(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn order(&self) -> Result<Vec<PaperTable>> {
         let budget = &self.learned[0];
         /// Positions in a part.
         const PART: usize = 10;
@@ -257,7 +238,7 @@ impl Stage<'_> {
         let positions: Vec<String> = plies.iter().flat_map(openings).collect();
         for report in &budget.reports {
             let agent = budget.agent.clone().without("nodes").with("model", run_model(report));
-            let nodes = |order: &str, text: &str| -> Result<u64, RunError> {
+            let nodes = |order: &str, text: &str| -> Result<u64> {
                 let mut agent = agent.clone();
                 agent.set("order", order);
                 let mut player = table.agent(&agent, seed).map_err(|e| RunError::Agent("minimax".into(), e))?;
@@ -268,7 +249,7 @@ impl Stage<'_> {
             let stage = format!("order-{}-{}", r.depth, report.seed);
             let parts = self.arena.run.stage(&stage, positions.len().div_ceil(PART), |part| {
                 let chunk = positions.chunks(PART).nth(part).unwrap_or_default().iter();
-                let count = |text: &String| -> Result<[u64; 3], RunError> {
+                let count = |text: &String| -> Result<[u64; 3]> {
                     Ok([nodes("eval", text)?, nodes("none", text)?, nodes("random", text)?])
                 };
                 Ok(Json(chunk.map(count).collect::<Result<Vec<_>, _>>()?))

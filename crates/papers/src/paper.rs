@@ -4,7 +4,7 @@ use crate::experiment::Experiment;
 use crate::paper_table::PaperTable;
 use crate::{carl, cut, nhb, uct_ccnn, uct_nn};
 use ludex_play::hint;
-use ludex_train::store::RunError;
+use ludex_train::store::{Result, RunError};
 
 /// A published paper whose experiments can be carried out again.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Paper {
     /// What is known of its tables beforehand, as TOML.
     pub(crate) tables: &'static str,
     /// Carries out an experiment.
-    pub(crate) reproduce: fn(&Experiment) -> Result<Vec<PaperTable>, RunError>,
+    pub(crate) reproduce: fn(&Experiment) -> Result<Vec<PaperTable>>,
 }
 
 /// A paper and its files, which have its name.
@@ -47,7 +47,7 @@ pub const PAPERS: &[Paper] = &[
 ];
 
 /// The paper of this name.
-pub fn paper(name: &str) -> Result<&'static Paper, RunError> {
+pub fn paper(name: &str) -> Result<&'static Paper> {
     // One paper has two systems.
     if matches!(name, "carl-playout" | "carl-selection") {
         return Err(RunError::Options(format!("the experiments with {name} are those of the paper carl")));

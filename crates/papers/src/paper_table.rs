@@ -28,7 +28,7 @@ pub struct PaperTable {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TableText {
-    /// Each `{}` in title and columns stands for a value.
+    /// Each `{}` in title, columns and notes stands for a value, in this order.
     title: String,
     /// The heads of the columns, between bars.
     columns: String,
@@ -41,7 +41,7 @@ pub(crate) struct TableText {
 }
 
 impl TableText {
-    /// The table before our rows, with these values in title and columns.
+    /// The table before our rows, with these values in title, columns and notes.
     pub fn table(self, name: &str, values: &[&dyn Display]) -> PaperTable {
         let mut values = values.iter();
         let mut fill = |text: &str| {
@@ -51,7 +51,7 @@ impl TableText {
         };
         let (title, columns) = (fill(&self.title), fill(&self.columns));
         let columns = columns.split('|').map(|c| c.trim().to_string()).collect();
-        let (rows, closing) = (self.rows, self.notes);
+        let (rows, closing) = (self.rows, self.notes.iter().map(|note| fill(note)).collect());
         PaperTable { name: name.into(), title, columns, rows, notes: vec![], plot: None, closing }
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::common::*;
 use ludex_train::systems::composed;
+use std::fmt::Display;
 
 /// `papers/uct-ccnn.toml` explains them.
 #[derive(Deserialize)]
@@ -71,7 +72,7 @@ impl Reproduce {
         (self.mcts_sims / 5).max(1)
     }
 
-    fn check(&self, experiment: &Experiment, play: &Play) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, play: &Play) -> Result<()> {
         let [sims, most]: [u64; 2] =
             [experiment.system_option("generate.sims")?, experiment.system_option("generate.most_sims")?];
         experiment.plan(0, &fixed(1.0, self.ratio * if sims > 0 { sims } else { most }))?;
@@ -86,7 +87,7 @@ impl Reproduce {
 }
 
 /// Carries out the paper's experiments.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     experiment.check_zero_sum()?;
     let (r, play): (Reproduce, Play) = (experiment.options()?, experiment.system_option("play")?);
     r.check(experiment, &play)?;
@@ -104,12 +105,7 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunE
 }
 
 /// Learns with both budgets and all seeds. The constant is tuned once, by the first run.
-fn learned<'e>(
-    experiment: &'e Experiment,
-    r: Reproduce,
-    play: Play,
-    names: [&'static str; 2],
-) -> Result<Stage<'e>, RunError> {
+fn learned<'e>(experiment: &'e Experiment, r: Reproduce, play: Play, names: [&'static str; 2]) -> Result<Stage<'e>> {
     let first = experiment.learn("small", experiment.seeds[0], &[UNMEASURED.into()])?;
     let (c, sims) = (needed(&first, "/c")?, needed(&first, "/sims")? as u64);
     let mut small = vec![first];
@@ -135,7 +131,7 @@ impl Stage<'_> {
     }
 
     /// The large budget's net of the first seed, alone or another in its place, against UCT with few simulations.
-    fn cheap_duel(&self, name: &str, spec: &Spec, report: &Report, seed: u64) -> Result<Duels, RunError> {
+    fn cheap_duel(&self, name: &str, spec: &Spec, report: &Report, seed: u64) -> Result<Duels> {
         let sims = self.r.few_sims();
         self.arena.duels(name, &[report.seed], (self.r.mcts_games, self.r.opening_plies), |_| {
             ([set(&self.agent(spec, report), "sims", sims), uct(self.c, sims)], seed)
@@ -143,8 +139,8 @@ impl Stage<'_> {
     }
 
     /// Table 1.
-    fn nets(&self) -> Result<Vec<PaperTable>, RunError> {
-        let mut out = self.experiment.table("Table 1", &[]);
+    fn nets(&self) -> Result<Vec<PaperTable>> {
+        let mut out = self.experiment.table("Table 1", &[&format!("{:.4}", self.c)]);
         for b in &self.budgets {
             out.rows.extend(self.experiment.quoted("Table 1", format!("{}, {}", self.family(), b.label)));
             for r in &b.reports {
@@ -155,27 +151,24 @@ impl Stage<'_> {
                 out.row(&[&b.label, &r.seed, &whole("/sims"), &examples, &whole("/units"), &train, &selection, &test]);
             }
         }
-        out.note(format!(
-            "exploration constant {:.4} by the cross-entropy method, in 2 C sqrt(2 ln N/n) on [-1, 1]",
-            self.c
-        ));
         Ok(vec![out])
     }
 
     /// Tables 2 to 5: alpha-beta with the nets of each budget.
-    fn heights(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn heights(&self) -> Result<Vec<PaperTable>> {
         let wanted = (0..2).filter(|&i| self.experiment.wants(self.names[i]));
         wanted.map(|i| self.heights_of(i)).collect()
     }
 
-    fn heights_of(&self, i: usize) -> Result<PaperTable, RunError> {
+    fn heights_of(&self, i: usize) -> Result<PaperTable> {
         let (r, b) = (&self.r, &self.budgets[i]);
         let classic = self.experiment.table.parts().iter().any(|p| p.own && p.name == "classic");
         let against = Spec::word("minimax").with("depth", 3);
         let against = if classic { against.with("eval", "classic") } else { against };
         let text = self.experiment.text("Heights");
         let quoted = text.quoted.clone();
-        let mut out = text.table(self.names[i], &[&b.label, &b.paper, &against]);
+        let mut out = text
+            .table(self.names[i], &[&b.label, &b.paper, &against, &r.height_games, &b.reports.len(), &r.opening_plies]);
         let printed = |height: u32| quoted.get(&format!("{}, {}, {height}", self.family(), b.label));
         // Higher than the paper says nothing about it and takes hours.
         let highest = (0..100).rev().find(|&h| printed(h).is_some()).unwrap_or(u32::MAX);
@@ -197,19 +190,13 @@ impl Stage<'_> {
             let ms = format!("{:.2}", duels.ms()[0]);
             out.join(&[&shown], printed, &[&ours_second, &ours_first, &duels.score_text(), &ms]);
         }
-        out.note(format!(
-            "ours: {} games a seed and height, {} seeds added up, random openings of {} plies with both colours; the \
-            interval is over seeds first, pairs second",
-            r.height_games,
-            b.reports.len(),
-            r.opening_plies
-        ));
         Ok(out)
     }
 
-    fn table6(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn table6(&self) -> Result<Vec<PaperTable>> {
         let (r, play) = (&self.r, &self.play);
-        let mut out = self.experiment.table("Table 6", &[&r.mcts_sims]);
+        let values: [&dyn Display; 5] = [&r.mcts_sims, &play.literal, &play.mcts, &r.mcts_games, &r.opening_plies];
+        let mut out = self.experiment.table("Table 6", &values);
         out.rows.extend(self.experiment.quoted("Table 6", self.family()));
         let mut uct_ms = None;
         for (name, spec) in [("literal", &play.literal), ("improved", &play.mcts)] {
@@ -237,16 +224,11 @@ impl Stage<'_> {
                 out.row(&[&name, &equal, &"all", &second, &first, &wins, &score, &""]);
             }
         }
-        out.note(format!("literal: {}; improved: {}", play.literal, play.mcts));
-        out.note(format!(
-            "{} games a seed from random openings of {} plies with both colours; intervals over seeds first, pairs second",
-            r.mcts_games, r.opening_plies
-        ));
         Ok(vec![out])
     }
 
     /// What filtering and training are worth: from the same matches, NeuralMCTS as printed with nets that learned differently.
-    fn choices(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn choices(&self) -> Result<Vec<PaperTable>> {
         let paper = [
             "filter.draws=drop",
             "filter.duplicates=most_visits",
@@ -270,42 +252,37 @@ impl Stage<'_> {
                 self.experiment.learn_again(("large", label), base.seed, &["start", "states", "random"], &own)?;
             nets.push((settings.join(", "), report));
         }
-        let mut out = self.experiment.table("Choices", &[&self.r.few_sims()]);
+        let mut out = self.experiment.table("Choices", &[&self.r.few_sims(), &base.seed]);
         for (i, (name, report)) in nets.iter().enumerate() {
             let duels = self.cheap_duel(&format!("choices-{i}"), &self.play.literal, report, 13)?;
             let [examples, units] = ["/examples", "/units"].map(|path| optional(figure(report, path), 0));
             let mse = optional(figure(report, "/metrics/test_mse"), 6);
             out.row(&[name, &examples, &units, &mse, &wdl_text(&duels.wdl()), &duels.0[0].score_text()]);
         }
-        out.note(format!(
-            "seed {}, large budget; test errors are of different sets where the filter differs",
-            base.seed
-        ));
         Ok(vec![out])
     }
 
     /// What the options of the search are worth: with the same net, it listens to it in different ways.
-    fn ways(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn ways(&self) -> Result<Vec<PaperTable>> {
         let r = &self.r;
-        let mut out = self.experiment.table("Ways", &[&r.few_sims()]);
         let net = &self.budgets[1].reports[0];
+        let mut out = self.experiment.table("Ways", &[&r.few_sims(), &net.seed, &r.mcts_games]);
         for (i, way) in r.ways.iter().enumerate() {
             let duels = self.cheap_duel(&format!("ways-{i}"), way, net, 17)?;
             let duel = &duels.0[0];
             out.row(&[way, &wdl_text(&duels.wdl()), &duel.score_text(), &duel.ms_text()]);
         }
-        out.note(format!("seed {}, large budget, {} games a row, the same openings", net.seed, r.mcts_games));
         Ok(vec![out])
     }
 
     /// Whether more generation makes stronger players: more simulations a move as in the paper, or more matches.
-    fn between_budgets(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn between_budgets(&self) -> Result<Vec<PaperTable>> {
         let (r, play) = (&self.r, &self.play);
         let count = |name: &str| self.experiment.system_option::<usize>(&format!("generate.{name}"));
         let (matches, states, repeats) = (count("matches")?, count("states")?, count("repeats")?);
-        let mut out = self.experiment.table("Budgets", &[&r.ratio]);
         let height = r.heights.iter().copied().find(|&h| h >= 4).unwrap_or(3);
         let mcts_sims = (r.mcts_sims / 10).max(1);
+        let mut out = self.experiment.table("Budgets", &[&r.ratio, &height, &mcts_sims]);
         let agents = [
             ("NeuralMinimax", set(&play.minimax, "depth", height)),
             ("NeuralMCTS", set(&play.mcts, "sims", mcts_sims)),
@@ -332,10 +309,6 @@ impl Stage<'_> {
                 out.row(&[&compared, name, &"all", &wdl_text(&duels.wdl()), &duels.score_text()]);
             }
         }
-        out.note(format!(
-            "simulations a move of generation, or its matches with the small budget's; NeuralMinimax plays at height \
-            {height}, NeuralMCTS with {mcts_sims} simulations"
-        ));
         Ok(vec![out])
     }
 }

@@ -15,6 +15,7 @@ use ludex_train::Stream;
 use ludex_train::fit::{ErrorPoint, Learner};
 use ludex_train::nets::MlpTrainer;
 use ludex_train::systems::{Decay, TypedSystem, UctNn};
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// `papers/uct-nn.toml` explains them.
@@ -94,7 +95,7 @@ impl Reproduce {
 
     /// The tournaments of exploration constants: on the boards of the paper if the game is its first, else on the game; at
     /// every limit.
-    fn tournaments(&self, experiment: &Experiment, uct: &Spec) -> Result<Vec<Tournament>, RunError> {
+    fn tournaments(&self, experiment: &Experiment, uct: &Spec) -> Result<Vec<Tournament>> {
         let open = |b: &String| ludex_play::open(b).map_err(|e| RunError::Options(format!("reproduce.boards: {e}")));
         let boards = match self.is_paper(experiment) {
             true => self.boards.iter().map(open).collect::<Result<_, _>>()?,
@@ -113,7 +114,7 @@ impl Reproduce {
         Ok(all)
     }
 
-    fn check(&self, experiment: &Experiment, uct: &Spec) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, uct: &Spec) -> Result<()> {
         let mut tournaments = self.tournaments(experiment, uct)?;
         tournaments.iter_mut().for_each(|(_, _, contest)| contest.pairs = 1);
         tournaments.iter().try_for_each(|(table, _, contest)| Ok(contest.check(&**table)?))
@@ -121,7 +122,7 @@ impl Reproduce {
 }
 
 /// Carries out the paper's experiments.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     experiment.check_zero_sum()?;
     let r: Reproduce = experiment.options()?;
     let (ranked, uct) = (experiment.system_option("play.ranked")?, experiment.system_option("play.uct")?);
@@ -229,10 +230,10 @@ impl Cell {
 
 impl Stage<'_> {
     /// Figures 3 and 4: every constant against every other, on every board, at every limit.
-    fn tournament(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn tournament(&self) -> Result<Vec<PaperTable>> {
         let r = &self.r;
         let mut standings = vec![Standing::default(); r.constants.len()];
-        let mut rows = self.experiment.table("Figure 3", &[]);
+        let mut rows = self.experiment.table("Figure 3", &[&(2 * r.tournament_games.div_ceil(2))]);
         for (table, limit, contest) in r.tournaments(self.experiment, &self.uct)? {
             let board = &table.info().name;
             let file = format!("constants-{}-{limit}", board.replace(|c: char| !c.is_alphanumeric(), "-"));
@@ -259,10 +260,6 @@ impl Stage<'_> {
         };
         let (title, y) = ("Scores of exploration constants", "2 wins + draws - losses");
         rows.plot = plot("figure3.svg", title, y, ["first", "second", "total"], |s| s.points().map(|p| p as f64))?;
-        rows.note(format!(
-            "{} games between each two constants, half from each seat, from the start; first and second: wins / draws / losses",
-            2 * r.tournament_games.div_ceil(2)
-        ));
         let mut sums = self.experiment.table("Figure 4", &[]);
         for (c, s) in r.constants.iter().zip(&standings) {
             let (wdl, [first, second, all]) = (s.wdl(), s.best);
@@ -274,7 +271,7 @@ impl Stage<'_> {
     }
 
     /// Figure 5: what share of the moves each scheme drops, ply by ply, where every move takes one away.
-    fn figure5(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn figure5(&self) -> Result<Vec<PaperTable>> {
         let n0 = self.experiment.table.start().legal().len();
         let mut out = self.experiment.table("Figure 5", &[&n0]);
         let dropped = |s: &Scheme, d: usize| {
@@ -288,17 +285,14 @@ impl Stage<'_> {
         let line = |s: &Scheme| Series::line(s.name, (0..n0).map(|d| (d as f64, dropped(s, d))).collect());
         let frame = Frame { title: "Share of the children dropped", x: "ply", y: "per cent", log_x: false };
         out.plot = self.experiment.plot("figure5.svg", &frame, &SCHEMES.each_ref().map(line))?;
-        out.note(
-            "exponential: p = 0.5 exp(-0.23 d), our formula for what the paper says in words; linear: floor(0.5 n0) - d",
-        );
         if n0 != self.experiment.table.info().moves as usize {
-            out.note("in this game a move does not take one away: the plies shown are as if it did");
+            out.closing.push("in this game a move does not take one away: the plies shown are as if it did".into());
         }
         Ok(vec![out])
     }
 
     /// The nets that the tables use.
-    fn nets(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn nets(&self) -> Result<Vec<PaperTable>> {
         let mut out = self.experiment.table("Nets", &[]);
         for r in &self.reports {
             let whole = |path: &str| optional(figure(r, path), 0);
@@ -319,7 +313,7 @@ impl Stage<'_> {
     }
 
     /// Learns with every hidden size, rate and decay; each net is a part of the first run.
-    fn swept(&self) -> Result<Vec<Swept>, RunError> {
+    fn swept(&self) -> Result<Vec<Swept>> {
         let r = &self.r;
         let job = self.experiment.job("learn", self.experiment.seeds[0], &[UNMEASURED.into()])?;
         let cx = job.context();
@@ -359,9 +353,10 @@ impl Stage<'_> {
     }
 
     /// The sweep over hidden sizes, rates and decays.
-    fn sweep(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn sweep(&self) -> Result<Vec<PaperTable>> {
         let swept = self.swept()?;
-        let mut out = self.experiment.table("Sweep", &[]);
+        let (seed, r) = (self.experiment.seeds[0], &self.r);
+        let mut out = self.experiment.table("Sweep", &[&seed, &r.sweep_epochs, &r.sweep_patterns]);
         let name = |d: Decay| format!("{d:?}").to_lowercase();
         for (hidden, rate, decay, chosen) in &swept {
             let (train, selection) = (optional(chosen.train, 5), optional(chosen.selection, 5));
@@ -375,20 +370,17 @@ impl Stage<'_> {
             let lowest = format!("lowest: {hidden} hidden, rate {rate}, {}", name(*decay));
             out.note(format!("{lowest}; exponential lower than linear in {lower} of {n}"));
         }
-        out.note("the paper: 30 hidden, rate 0.01, exponential always lower (3,000 epochs, by eye)");
-        let (seed, epochs, patterns) = (self.experiment.seeds[0], self.r.sweep_epochs, self.r.sweep_patterns);
-        out.note(format!("seed {seed}, {epochs} epochs, at most {patterns} patterns"));
         Ok(vec![out])
     }
 
     /// What the net costs, beside a random playout.
-    fn cost(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn cost(&self) -> Result<Vec<PaperTable>> {
         const CALLS: u64 = 20_000;
         let (table, path) = (&*self.experiment.table, &self.reports[0].model);
         let bytes = std::fs::read(path).map_err(|e| RunError::File(path.clone(), e))?;
         let net = Model::for_game(&bytes, table.info())?.inference_net()?;
         let mut scratch = net.scratch();
-        let mut out = self.experiment.table("Cost", &[]);
+        let mut out = self.experiment.table("Cost", &[&CALLS]);
         let length = random_length(table) as u32;
         for plies in [0, length / 4, length / 2] {
             let position = random_plies(table.start(), plies, &mut Rng::stream(1, plies as u64));
@@ -409,10 +401,6 @@ impl Stage<'_> {
             let [a, b, c] = [call, whole, playout].map(|x| format!("{x:.3}"));
             out.row(&[&plies, &a, &b, &c, &format!("{:.2}", whole / playout)]);
         }
-        out.note(format!(
-            "processor time, {CALLS} calls each, the least of five runs; a node is expanded once, at its second visit, \
-            and played out from at its first"
-        ));
         Ok(vec![out])
     }
 
@@ -424,7 +412,7 @@ impl Stage<'_> {
     }
 
     /// The tournaments of a scheme at a limit; UCT may have more visits than UCT-NN.
-    fn cell(&self, label: &str, scheme: usize, limit: u64, uct_visits: u64) -> Result<Cell, RunError> {
+    fn cell(&self, label: &str, scheme: usize, limit: u64, uct_visits: u64) -> Result<Cell> {
         let Scheme { spec, share, .. } = SCHEMES[scheme];
         let name = format!("{label}-{spec}-{}-{limit}", (100.0 * share) as u32);
         let seeds = &self.experiment.seeds;
@@ -438,7 +426,7 @@ impl Stage<'_> {
     }
 
     /// The tournaments of pruning schemes against UCT.
-    fn pruning(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn pruning(&self) -> Result<Vec<PaperTable>> {
         let (experiment, r) = (self.experiment, &self.r);
         let (mut equal, mut timed) = (Vec::new(), Vec::new());
         let (time, visits) = (experiment.wants("Time"), experiment.wants_any(&["Table 1", "Figure 6"]));
@@ -461,7 +449,8 @@ impl Stage<'_> {
     }
 
     fn table1(&self, cells: &[Cell]) -> PaperTable {
-        let mut out = self.experiment.table("Table 1", &[]);
+        let chance = format!("{:.1}", 0.05 * cells.len() as f64);
+        let mut out = self.experiment.table("Table 1", &[&cells.len(), &chance]);
         let is_paper = self.r.is_paper(self.experiment);
         for row in cells.chunk_by(|a, b| a.limit == b.limit) {
             let quoted = self.experiment.quoted("Table 1", row[0].limit).filter(|_| is_paper);
@@ -476,19 +465,12 @@ impl Stage<'_> {
                 order.iter().map(|&(score, s)| format!("{} {}", SCHEMES[s].name, share(score))).collect();
             out.note(format!("{} visits, best first: {}", row[0].limit, names.join(", ")));
         }
-        out.note("the paper's order up to 9,766 visits: exponential, linear, constant 25 %, then constant 75 and 50 %");
-        out.note(
-            "sign test: on colour-swapped pairs, all seeds together; Fisher's: games won by whoever began them, UCT-NN \
-            against UCT, valid where pairs share no opening (reproduce.opening_plies = 0); the paper's: on scores, which \
-            are not counts",
-        );
-        let (n, chance) = (cells.len(), 0.05 * cells.len() as f64);
-        out.note(format!("{n} cells are tested: {chance:.1} p-values below 0.05 are to be expected by chance"));
         out
     }
 
-    fn figure6(&self, cells: &[Cell]) -> Result<PaperTable, RunError> {
-        let mut out = self.experiment.table("Figure 6", &[]);
+    fn figure6(&self, cells: &[Cell]) -> Result<PaperTable> {
+        let values: [&dyn Display; 4] = [&self.reports.len(), &self.r.opening_plies, &self.ranked, &self.uct];
+        let mut out = self.experiment.table("Figure 6", &values);
         out.rows.extend(cells.iter().map(Cell::row));
         let line = |(i, s): (usize, &Scheme)| {
             let own = cells.iter().filter(|c| c.scheme == i).map(|c| (c.limit as f64, c.duels.wdl()));
@@ -497,13 +479,6 @@ impl Stage<'_> {
         let series: Vec<Series> = SCHEMES.iter().enumerate().map(line).collect();
         let frame = Frame { title: "Scores of UCT-NN", x: "node visits", y: "(2W+D-L) / games", log_x: true };
         out.plot = self.experiment.plot("figure6.svg", &frame, &series)?;
-        out.note(format!(
-            "wins / draws / losses of UCT-NN, {} training seeds added up; random openings of {} plies with both colours; \
-            the interval is over seeds first, pairs second",
-            self.reports.len(),
-            self.r.opening_plies
-        ));
-        out.note(format!("UCT-NN: {}; UCT: {}", self.ranked, self.uct));
         Ok(out)
     }
 

@@ -8,6 +8,7 @@
 //! Two players only: contests of more need another unit than the pair.
 
 use crate::agent::Agent;
+use crate::in_parallel;
 use crate::manifest::whole_lines;
 use crate::openings::{MOST_PLIES, Openings, random_openings};
 use crate::play_match::{Cost, Fault, play_match};
@@ -19,8 +20,6 @@ use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 /// More pairs than this are no contest that anybody could hold.
 const MOST_PAIRS: usize = 1_000_000;
@@ -206,41 +205,24 @@ impl Contest {
             let slot = r.pair * pairings.len() + r.pairing;
             results[slot] = Some(r);
         }
-        let todo: Vec<usize> = (0..total).filter(|&i| results[i].is_none()).collect();
         let mut test = SequentialTest::new(self.sprt);
-        let decided = AtomicBool::new(test.update(&results));
-        let next = AtomicUsize::new(0);
+        let decided = test.update(&results);
+        let todo: Vec<usize> = (0..total).filter(|&i| results[i].is_none() && !decided).collect();
         let mut failed = None;
-        let (sender, receiver) = mpsc::channel();
-        std::thread::scope(|scope| {
-            for _ in 0..threads.max(1).min(todo.len()) {
-                let (sender, next, todo, pairings, starts, decided) =
-                    (sender.clone(), &next, &todo, &pairings, &starts, &decided);
-                scope.spawn(move || {
-                    while !decided.load(Ordering::Relaxed) {
-                        let Some(&i) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                        let (pair, pairing) = (i / pairings.len(), i % pairings.len());
-                        let work = PairWork { pairing, agents: pairings[pairing], pair, opening: &starts[pair] };
-                        let Some(result) = self.pair(table, &work, stop).transpose() else { break };
-                        if sender.send((i, result)).is_err() {
-                            break;
-                        }
-                    }
-                });
+        let work = |i: usize| {
+            let (pair, pairing) = (i / pairings.len(), i % pairings.len());
+            let work = PairWork { pairing, agents: pairings[pairing], pair, opening: &starts[pair] };
+            Some((i, self.pair(table, &work, stop).transpose()?))
+        };
+        in_parallel(&todo, threads, work, |(i, result)| match result {
+            Ok(result) => {
+                tell(&result);
+                results[i] = Some(result);
+                !test.update(&results)
             }
-            drop(sender);
-            for (i, result) in receiver {
-                match result {
-                    Ok(result) => {
-                        tell(&result);
-                        results[i] = Some(result);
-                        decided.fetch_or(test.update(&results), Ordering::Relaxed);
-                    }
-                    Err(e) => {
-                        decided.store(true, Ordering::Relaxed);
-                        failed = Some(e);
-                    }
-                }
+            Err(e) => {
+                failed = Some(e);
+                false
             }
         });
         if let Some(e) = failed {

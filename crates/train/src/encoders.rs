@@ -1,6 +1,6 @@
 //! How facts become the inputs of a net.
 
-use crate::store::RunError;
+use crate::store::{Result, RunError};
 use ludex_core::{Fact, GameInfo, Mirror};
 use ludex_learn::{Encoder, InputCodes};
 use ludex_play::Table;
@@ -40,7 +40,7 @@ fn unlike(info: &GameInfo, what: &str) -> RunError {
 }
 
 /// The encoder for a view and a coding; refused where the game does not allow them.
-pub fn encoder(table: &dyn Table, view: View, coding: Coding) -> Result<Encoder, RunError> {
+pub fn encoder(table: &dyn Table, view: View, coding: Coding) -> Result<Encoder> {
     let info = table.info();
     let mut encoder = Encoder::facts(info.facts as usize);
     match (view, &info.mirror) {

@@ -1,7 +1,7 @@
 //! How strong a learned agent is: against fixed opponents, and its graded levels against one another.
 
 use crate::driver::{Context, Stream};
-use crate::store::RunError;
+use crate::store::Result;
 use ludex_core::Rng;
 use ludex_play::arena::{Contest, PairResult, Tally, tally};
 use ludex_play::openings::random_length;
@@ -114,7 +114,7 @@ impl Measure {
 
     /// Measures an agent; `None` where nothing is to be measured, or contests of two cannot be held. Opponents other than
     /// `random` get as much as the agent.
-    pub fn strength(&self, cx: &Context<'_>, agent: &Spec, opponents: &[Spec]) -> Result<Option<Strength>, RunError> {
+    pub fn strength(&self, cx: &Context<'_>, agent: &Spec, opponents: &[Spec]) -> Result<Option<Strength>> {
         let (table, seed) = (cx.table, cx.seed(Stream::Measure));
         if table.info().players() != 2 || self.games == 0 {
             return Ok(None);
@@ -149,7 +149,7 @@ impl Measure {
 }
 
 /// Rates the agents of a contest among themselves, the first at 0 Elo; nothing if they cannot be rated.
-fn grade(cx: &Context<'_>, contest: &Contest) -> Result<Vec<Level>, RunError> {
+fn grade(cx: &Context<'_>, contest: &Contest) -> Result<Vec<Level>> {
     let results = cx.run.contest("levels", cx.table, contest)?;
     let encounter = |t: &Tally| Encounter { a: t.a, b: t.b, record: Record::Pairs(t.pairs) };
     let encounters = tally(contest, &results).iter().map(encounter).collect();

@@ -3,7 +3,7 @@
 use crate::proof_selfplay::{ProofMatch, proof_match};
 use crate::records::{Labelled, Records};
 use crate::sarsa::Sarsa;
-use crate::store::RunError;
+use crate::store::{Result, RunError};
 use ludex_core::{Game, Payoffs};
 use ludex_play::*;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub trait NativeLearning: Send + Sync {
         m: &ProofMatch<'_>,
         of: (u32, u64),
         out: &mut Records<Labelled>,
-    ) -> Result<Payoffs, RunError>;
+    ) -> Result<Payoffs>;
 
     /// Lets a learner of action values play on until it has learned from so many games, or `stop` holds between two of them.
     fn sarsa_games(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool);
@@ -31,7 +31,7 @@ impl<G: Game> NativeLearning for NativeTable<G> {
         m: &ProofMatch<'_>,
         of: (u32, u64),
         out: &mut Records<Labelled>,
-    ) -> Result<Payoffs, RunError> {
+    ) -> Result<Payoffs> {
         proof_match(self, table, m, of, out)
     }
 
@@ -81,7 +81,7 @@ pub fn table<G: Game>(game: impl Into<Arc<G>>) -> Arc<dyn Table> {
 }
 
 /// What learners ask of the game behind a table.
-pub fn native(table: &dyn Table) -> Result<Arc<dyn NativeLearning>, RunError> {
+pub fn native(table: &dyn Table) -> Result<Arc<dyn NativeLearning>> {
     let line = || RunError::Options(format!("{} was opened without what learning needs", table.info().name));
     table.extension::<dyn NativeLearning>().ok_or_else(line)
 }

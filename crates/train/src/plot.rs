@@ -1,6 +1,6 @@
 //! Plots as SVG text.
 
-use crate::store::RunError;
+use crate::store::{Result, RunError};
 use plotters::prelude::*;
 
 /// One line, or a cloud of points.
@@ -61,7 +61,7 @@ fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
 }
 
 /// Draws the series.
-pub fn svg(frame: &Frame<'_>, series: &[Series]) -> Result<String, RunError> {
+pub fn svg(frame: &Frame<'_>, series: &[Series]) -> Result<String> {
     let mut text = String::new();
     draw(frame, series, &mut text).map_err(|e| RunError::Learning(format!("cannot plot \"{}\": {e}", frame.title)))?;
     Ok(text)

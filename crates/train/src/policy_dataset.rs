@@ -5,7 +5,7 @@
 
 use crate::dataset::{Unique, for_each_row};
 use crate::records::{Records, RootMove};
-use crate::store::{Parts, RunError};
+use crate::store::{Parts, Result};
 use ludex_core::{GameInfo, Move, Player, Rng};
 use ludex_learn::*;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ impl PolicyDataset {
         encoder: &Encoder,
         (target, shares, most): (PolicyTarget, [f64; 3], usize),
         rng: &mut Rng,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self> {
         let (mut patterns, states) = patterns(parts, encoder)?;
         let outputs = info.moves as usize;
         let affordable = (TARGETS / outputs.max(1)).max(FEW);
@@ -128,7 +128,7 @@ impl PolicyDataset {
 }
 
 /// All patterns, equal ones joined, and how many states there were.
-fn patterns(parts: &Parts<'_, Records<RootMove>>, encoder: &Encoder) -> Result<(Vec<Pattern>, usize), RunError> {
+fn patterns(parts: &Parts<'_, Records<RootMove>>, encoder: &Encoder) -> Result<(Vec<Pattern>, usize)> {
     let mut unique = Unique::<Pattern>::default();
     let (mut code, mut states) = (EncodedRow::default(), 0);
     let seen = |m: Move, mover: Player| match encoder.mirror() {

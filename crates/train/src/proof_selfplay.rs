@@ -12,7 +12,8 @@ use crate::dataset::{Dataset, Duplicates, ValueLabel, ValueLabels, for_each_row}
 use crate::driver::{Context, Stream};
 use crate::native::native;
 use crate::records::{Labelled, Records};
-use crate::store::{Parts, RunError};
+use crate::selfplay::stage_of_matches;
+use crate::store::{Parts, Result, RunError};
 use ludex_core::{Choice, Control, Game, Limit, LimitKind, Payoffs, Player, Rng, Search, mix};
 use ludex_learn::Encoder;
 use ludex_play::openings::random_plies;
@@ -33,16 +34,8 @@ pub struct ProofMatch<'a> {
     pub players: [ProofPlayer<'a>; 2],
     /// Random plies before the match.
     pub opening_plies: u32,
-    /// How backward deepening goes about it.
-    pub backward: BackwardOptions,
-    /// The nodes it may visit; 0: none is done.
-    pub backward_nodes: u64,
-    /// Whether terminal states are labelled themselves. What follows from them always is.
-    pub ends: bool,
-    /// Whether the states of the match are labelled.
-    pub ramp: bool,
-    /// Labels at most, those of the match itself apart, drawn at random; 0: all.
-    pub most: usize,
+    /// What is labelled.
+    pub labels: &'a LabelOptions,
 }
 
 /// A player of such a match.
@@ -190,15 +183,17 @@ pub(crate) fn proof_match<G: Game>(
     m: &ProofMatch<'_>,
     (match_id, seed): (u32, u64),
     out: &mut Records<Labelled>,
-) -> Result<Payoffs, RunError> {
-    let game = native.game();
+) -> Result<Payoffs> {
+    let (game, l) = (native.game(), m.labels);
+    let pruning = if l.pruning == Prune::Wins { Pruning::Wins } else { Pruning::None };
+    let backward = BackwardOptions { pruning, transpositions: l.join };
     let mut rng = Rng::stream(seed, 2);
     let opening = random_plies(table.start(), m.opening_plies, &mut rng);
     let opening = opening.as_any().downcast_ref::<TypedPosition<G>>().expect("the table is that of the game");
     let start = TypedPosition::new(game.clone(), opening.state().clone());
-    let shared = Arc::new(Mutex::new(Shared { rng, labels: Labels::new(m.ends) }));
+    let shared = Arc::new(Mutex::new(Shared { rng, labels: Labels::new(l.ends) }));
     let search = |p: usize| {
-        let built = native.observed_alphabeta(m.players[p].agent, Rng::derive(seed, p as u64), Labels::new(m.ends));
+        let built = native.observed_alphabeta(m.players[p].agent, Rng::derive(seed, p as u64), Labels::new(l.ends));
         built.map_err(|e| RunError::Agent("self-play".into(), e))
     };
     let searches = [search(0)?, search(1)?].map(|(s, limit)| (Arc::new(Mutex::new(s)), limit));
@@ -220,23 +215,23 @@ pub(crate) fn proof_match<G: Game>(
         line.push(next);
     }
     let mut shared = lock(&shared);
-    let mut labels = std::mem::replace(&mut shared.labels, Labels::new(m.ends));
+    let mut labels = std::mem::replace(&mut shared.labels, Labels::new(l.ends));
     labels.ply = episode.plies.len() as u32;
-    if m.backward_nodes > 0 {
-        let control = Limit::nodes(m.backward_nodes).into();
+    if l.backward_nodes > 0 {
+        let control = Limit::nodes(l.backward_nodes).into();
         // The first player whose heuristic may be relied on stands at the bottom of the backward deepening.
         let relied = m.players.iter().zip(&searches).find_map(|(p, (s, _))| Some((p.bootstrap?.tolerance, s)));
         match relied {
-            None => drop(deepen(&**game, &line, m.backward, &control, &mut NoFrontier, &mut labels)),
+            None => drop(deepen(&**game, &line, backward, &control, &mut NoFrontier, &mut labels)),
             Some((tolerance, search)) => {
                 let mut search = lock(search);
                 let mut frontier = Consistent { eval: search.eval(), tolerance };
                 let frontier: &mut dyn Frontier<G> = &mut frontier;
-                deepen(&**game, &line, m.backward, &control, frontier, &mut labels);
+                deepen(&**game, &line, backward, &control, frontier, &mut labels);
             }
         }
     }
-    if m.ramp {
+    if l.ramp {
         let end = (line.len() - 1).max(1) as f32;
         for (t, s) in line.iter().enumerate().filter(|(_, s)| game.outcome(s).is_none()) {
             labels.ply = t as u32;
@@ -245,7 +240,7 @@ pub(crate) fn proof_match<G: Game>(
         }
     }
     let mut facts = Vec::new();
-    for label in labels.chosen(m.most, seed) {
+    for label in labels.chosen(l.most, seed) {
         game.facts(&label.state, &mut facts);
         let (mover, value) = (game.mover(&label.state), Payoffs::of(Player(0), label.value));
         let source = 2 - label.origin as u32;
@@ -322,29 +317,14 @@ impl ProofSelfPlay<'_> {
         &self,
         cx: &Context<'r>,
         players: impl Fn(usize) -> [ProofPlayer<'a>; 2] + Sync,
-    ) -> Result<Parts<'r, Records<Labelled>>, RunError> {
-        let (native, batch, l) = (native(cx.table)?, self.batch.max(1), self.labels);
-        let pruning = if l.pruning == Prune::Wins { Pruning::Wins } else { Pruning::None };
-        cx.run.stage(&self.stage, self.matches.div_ceil(batch), |part| {
-            let mut records = Records::new(cx.info());
-            for i in part * batch..((part + 1) * batch).min(self.matches) {
-                if cx.run.observer().stopped() {
-                    return Err(RunError::Stopped);
-                }
-                let proof = ProofMatch {
-                    players: players(i),
-                    opening_plies: self.opening_plies,
-                    backward: BackwardOptions { pruning, transpositions: l.join },
-                    backward_nodes: l.backward_nodes,
-                    ends: l.ends,
-                    ramp: l.ramp,
-                    most: l.most,
-                };
-                let number = self.first + i;
-                let of = (number as u32, Rng::derive(cx.seed(Stream::SelfPlay), number as u64));
-                native.proof_match(cx.table, &proof, of, &mut records)?;
-            }
-            Ok(records)
+    ) -> Result<Parts<'r, Records<Labelled>>> {
+        let native = native(cx.table)?;
+        stage_of_matches(cx, &self.stage, (self.matches, self.batch), |i, records| {
+            let number = self.first + i;
+            let of = (number as u32, Rng::derive(cx.seed(Stream::SelfPlay), number as u64));
+            let (opening_plies, labels) = (self.opening_plies, self.labels);
+            let proof = ProofMatch { players: players(i), opening_plies, labels };
+            native.proof_match(cx.table, &proof, of, records).map(|_| ())
         })
     }
 }
@@ -367,7 +347,7 @@ pub fn labelled_examples(
     parts: &Parts<'_, Records<Labelled>>,
     encoder: &Encoder,
     seat: impl Fn(u32) -> Option<Player>,
-) -> Result<(Dataset, LabelCounts), RunError> {
+) -> Result<(Dataset, LabelCounts)> {
     let (mut labels, mut results) = (ValueLabels::new(Duplicates::HighestRank), BTreeMap::new());
     let mut counts = LabelCounts::default();
     for_each_row(parts, |part, i| {

@@ -25,40 +25,25 @@ trait Whole {
     fn from_whole(n: u32) -> Self;
 }
 
-impl Whole for u32 {
-    fn to_whole(self) -> u32 {
-        self
-    }
-    fn from_whole(n: u32) -> Self {
-        n
-    }
+/// How cells of a type become whole numbers and back.
+macro_rules! whole {
+    ($($type:ty: $to:expr, $from:expr;)*) => {$(
+        impl Whole for $type {
+            fn to_whole(self) -> u32 {
+                ($to)(self)
+            }
+            fn from_whole(n: u32) -> Self {
+                ($from)(n)
+            }
+        }
+    )*};
 }
 
-impl Whole for Player {
-    fn to_whole(self) -> u32 {
-        self.0 as u32
-    }
-    fn from_whole(n: u32) -> Self {
-        Player(n as u8)
-    }
-}
-
-impl Whole for Move {
-    fn to_whole(self) -> u32 {
-        self.0
-    }
-    fn from_whole(n: u32) -> Self {
-        Move(n)
-    }
-}
-
-impl Whole for bool {
-    fn to_whole(self) -> u32 {
-        self as u32
-    }
-    fn from_whole(n: u32) -> Self {
-        n != 0
-    }
+whole! {
+    u32: |n| n, |n| n;
+    Player: |p: Player| p.0 as u32, |n| Player(n as u8);
+    Move: |m: Move| m.0, Move;
+    bool: |yes| yes as u32, |n| n != 0;
 }
 
 /// A kind of row.

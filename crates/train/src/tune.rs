@@ -6,7 +6,7 @@
 
 use crate::driver::Curve;
 use crate::plot::Series;
-use crate::store::{Json, Run, RunError};
+use crate::store::{Json, Result, Run, RunError};
 use ludex_core::{Rng, Stop};
 use ludex_play::arena::{Contest, tally};
 use ludex_play::{OptionType, Spec, Table};
@@ -155,7 +155,7 @@ pub fn setting(table: &dyn Table, agent: &Spec, axes: &[Axis], values: &[f64]) -
 }
 
 /// Refuses options that are no numbers of the agent, and bounds beyond theirs.
-fn check_axes(table: &dyn Table, agent: &Spec, axes: &[Axis]) -> Result<(), RunError> {
+fn check_axes(table: &dyn Table, agent: &Spec, axes: &[Axis]) -> Result<()> {
     for a in axes {
         let refuse = |what: String| Err(RunError::Options(format!("{}: {what}", a.option)));
         let (low, high) = match table.option(agent, &a.option).map(|o| o.ty) {
@@ -179,7 +179,7 @@ pub fn tune_agent(
     axes: &[Axis],
     cem: &Cem,
     seed: u64,
-) -> Result<Tuned, RunError> {
+) -> Result<Tuned> {
     cem.check(axes).map_err(RunError::Options)?;
     check_axes(table, agent, axes)?;
     let contest = |values: &[f64], t: usize, i: usize| {

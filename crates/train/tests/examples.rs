@@ -6,7 +6,7 @@ use ludex_play::{Spec, Table, winner};
 use ludex_search::backward::BackwardOptions;
 use ludex_train::encoders::{Coding, View, encoder};
 use ludex_train::policy_dataset::{PolicyDataset, PolicyTarget};
-use ludex_train::proof_selfplay::{Bootstrap, ProofMatch, ProofPlayer, SOURCES};
+use ludex_train::proof_selfplay::{Bootstrap, Heard, LabelOptions, ProofMatch, ProofPlayer, Prune, SOURCES};
 use ludex_train::records::{Child, Labelled, Played, Records, RootMove};
 use ludex_train::selfplay::self_match;
 use ludex_train::store::{Artifact, Run, Silent};
@@ -175,20 +175,27 @@ fn children_are_worth_what_the_search_says_to_the_player_who_chose_them() {
     }
 }
 
-fn studied(game: &str, change: impl Fn(&mut ProofMatch<'_>)) -> (Payoffs, Records<Labelled>) {
-    let table = open(game).unwrap();
-    let agent: Spec = "minimax(nodes=300, eval=random(by=call), order=eval, table=1)".parse().unwrap();
-    let player = ProofPlayer { agent: &agent, record: true, bootstrap: None };
-    let mut study = ProofMatch {
-        players: [player; 2],
-        opening_plies: 0,
-        backward: BackwardOptions::default(),
-        backward_nodes: 2_000,
+fn labels() -> LabelOptions {
+    LabelOptions {
+        heard: Heard::Both,
         ends: true,
         ramp: true,
         most: 0,
-    };
-    change(&mut study);
+        backward_nodes: 2_000,
+        pruning: Prune::None,
+        join: BackwardOptions::default().transpositions,
+        consistent_from: 0,
+        tolerance: 0.0,
+        depth: 0,
+        consistent_nodes: 0,
+    }
+}
+
+fn studied(game: &str, record: bool, labels: &LabelOptions) -> (Payoffs, Records<Labelled>) {
+    let table = open(game).unwrap();
+    let agent: Spec = "minimax(nodes=300, eval=random(by=call), order=eval, table=1)".parse().unwrap();
+    let player = ProofPlayer { agent: &agent, record, bootstrap: None };
+    let study = ProofMatch { players: [player; 2], opening_plies: 0, labels };
     let mut all = Records::<Labelled>::new(table.info());
     let result = native(&*table).unwrap().proof_match(&*table, &study, (5, 9), &mut all).unwrap();
     (result, all)
@@ -196,7 +203,7 @@ fn studied(game: &str, change: impl Fn(&mut ProofMatch<'_>)) -> (Payoffs, Record
 
 #[test]
 fn a_state_has_one_row_by_its_best_source_and_the_ramp_rises_to_the_result() {
-    let (result, all) = studied("connect4", |_| {});
+    let (result, all) = studied("connect4", true, &labels());
     let mut seen = HashSet::new();
     assert!((0..all.len()).all(|i| seen.insert(all.key(i).to_vec())), "no state twice");
     let mut ramp: Vec<(u32, f32)> = Vec::new();
@@ -217,19 +224,13 @@ fn a_state_has_one_row_by_its_best_source_and_the_ramp_rises_to_the_result() {
 
 #[test]
 fn what_is_not_wanted_is_not_written_down() {
-    let (_, all) = studied("connect4", |_| {});
-    let (_, few) = studied("connect4", |s| s.most = 50);
+    let (_, all) = studied("connect4", true, &labels());
+    let (_, few) = studied("connect4", true, &LabelOptions { most: 50, ..labels() });
     let played = all.iter().filter(|e| SOURCES[e.source as usize] == "ramp").count();
     assert!((50..50 + 43).contains(&few.len()) && few.len() < all.len() && played > 0);
-    let (_, deaf) = studied("connect4", |s| {
-        s.players.iter_mut().for_each(|s| s.record = false);
-        s.backward_nodes = 0;
-    });
+    let (_, deaf) = studied("connect4", false, &LabelOptions { backward_nodes: 0, ..labels() });
     assert!(deaf.iter().all(|e| SOURCES[e.source as usize] == "ramp"));
-    let (_, none) = studied("connect4", |s| {
-        s.players.iter_mut().for_each(|s| s.record = false);
-        (s.backward_nodes, s.ramp) = (0, false);
-    });
+    let (_, none) = studied("connect4", false, &LabelOptions { backward_nodes: 0, ramp: false, ..labels() });
     assert!(none.is_empty());
 }
 
@@ -239,15 +240,8 @@ fn a_bootstrapped_heuristic_adds_consistent_rows() {
     let table = open("connect4").unwrap();
     let bootstrap = Some(Bootstrap { tolerance: 0.1, depth: 2, nodes: 1_000 });
     let player = ProofPlayer { agent: &agent, record: true, bootstrap };
-    let study = ProofMatch {
-        players: [player; 2],
-        opening_plies: 2,
-        backward: BackwardOptions::default(),
-        backward_nodes: 500,
-        ends: false,
-        ramp: true,
-        most: 0,
-    };
+    let labels = LabelOptions { backward_nodes: 500, ends: false, ..labels() };
+    let study = ProofMatch { players: [player; 2], opening_plies: 2, labels: &labels };
     let mut all = Records::<Labelled>::new(table.info());
     native(&*table).unwrap().proof_match(&*table, &study, (0, 3), &mut all).unwrap();
     let consistent = all.iter().filter(|e| SOURCES[e.source as usize] == "consistent").count();

@@ -112,8 +112,9 @@ fn playout_from<G: Game>(a: &Args<'_, G>) -> Result<PlayoutFrom, SpecError> {
 }
 
 fn tree_search<G: Game>(a: &Args<'_, G>) -> Result<SearchPart<G>, SpecError> {
-    let (select, prior) = (a.select("select")?, a.prior("prior")?);
-    let mut expand = a.expand("expand")?;
+    let parts = a.parts;
+    let (select, prior) = (a.part(&parts.selects, "select")?, a.part(&parts.priors, "prior")?);
+    let mut expand = a.part(&parts.expands, "expand")?;
     match prior {
         Some((eval, source)) => expand = Box::new(WithPriors::new(expand, eval, source)),
         None if BY_PRIOR.contains(&a.value("select").name.as_str()) => {
@@ -121,7 +122,7 @@ fn tree_search<G: Game>(a: &Args<'_, G>) -> Result<SearchPart<G>, SpecError> {
         }
         None => {}
     }
-    let (playout, backup) = (a.playout("playout")?, a.backup("backup")?);
+    let (playout, backup) = (a.part(&parts.playouts, "playout")?, a.part(&parts.backups, "backup")?);
     let rules = [
         ("robust", FinalMove::Robust),
         ("max", FinalMove::MaxValue { visits: 1 }),

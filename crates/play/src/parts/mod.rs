@@ -57,15 +57,7 @@ impl PartKind {
 
     /// What people call it.
     pub fn name(self) -> &'static str {
-        match self {
-            PartKind::Search => "agent",
-            PartKind::Select => "selection rule",
-            PartKind::Prior => "prior",
-            PartKind::Expand => "expansion",
-            PartKind::Playout => "playout",
-            PartKind::Backup => "backup",
-            PartKind::Evaluator => "evaluator",
-        }
+        ["agent", "selection rule", "prior", "expansion", "playout", "backup", "evaluator"][self as usize]
     }
 }
 

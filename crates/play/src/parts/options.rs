@@ -1,11 +1,10 @@
 //! Options of parts: their names, types, defaults and bounds. Help pages print them, [`Args`] checks what was typed against
 //! them, and tuning asks them for types, so that none can disagree with another.
 
-use super::{PartKind, Parts, hint};
+use super::{Entries, PartKind, Parts, hint};
 use crate::models::{self, LoadedModel, ModelRef, Need};
 use crate::spec::{Spec, SpecError, short};
 use ludex_core::{Evaluator, EvaluatorFactory, Game, Limit, LimitKind, Rng};
-use ludex_search::mcts::{Backup, Expand, Playout, Select};
 use std::sync::Arc;
 
 /// What may be typed for an option.
@@ -65,16 +64,6 @@ impl OptionInfo {
     /// `on` or `off`.
     pub const fn flag(name: &'static str, default: &'static str, about: &'static str) -> Self {
         Self::word(name, default, &["on", "off"], about)
-    }
-
-    /// A part.
-    pub const fn part(name: &'static str, default: &'static str, kind: PartKind, about: &'static str) -> Self {
-        OptionInfo { name, default, ty: OptionType::Part(kind), about }
-    }
-
-    /// A run, or a model file.
-    pub const fn model(about: &'static str) -> Self {
-        OptionInfo { name: "model", default: "", ty: OptionType::Model, about }
     }
 
     /// What was typed for it, or the default. A part of which only options were set (`select.c`) is the default part.
@@ -259,34 +248,14 @@ impl<'a, G: Game> Args<'a, G> {
         }
     }
 
-    /// The selection rule that an option names.
-    pub fn select(&self, key: &str) -> Result<Box<dyn Select>, SpecError> {
-        self.parts.selects.build(&self.value(key), self)
-    }
-
-    /// The expansion that an option names.
-    pub fn expand(&self, key: &str) -> Result<Box<dyn Expand<G>>, SpecError> {
-        self.parts.expands.build(&self.value(key), self)
-    }
-
-    /// The source of priors that an option names; `None` for `none`.
-    pub fn prior(&self, key: &str) -> Result<Option<super::Prior<G>>, SpecError> {
-        self.parts.priors.build(&self.value(key), self)
-    }
-
-    /// The playout that an option names.
-    pub fn playout(&self, key: &str) -> Result<Box<dyn Playout<G>>, SpecError> {
-        self.parts.playouts.build(&self.value(key), self)
-    }
-
-    /// The backup that an option names.
-    pub fn backup(&self, key: &str) -> Result<Box<dyn Backup>, SpecError> {
-        self.parts.backups.build(&self.value(key), self)
+    /// The part of this kind that an option names.
+    pub(super) fn part<T>(&self, kind: &Entries<G, T>, key: &str) -> Result<T, SpecError> {
+        kind.build(&self.value(key), self)
     }
 
     /// A factory of the evaluator that an option names.
     pub fn evaluators(&self, key: &str) -> Result<Arc<dyn EvaluatorFactory<G>>, SpecError> {
-        self.parts.evaluators.build(&self.value(key), self)
+        self.part(&self.parts.evaluators, key)
     }
 
     /// The evaluator that an option names.

@@ -12,7 +12,7 @@ use crate::native::native;
 use crate::nets::check_mlp;
 use crate::plot::Series;
 use crate::sarsa::{Sarsa, SarsaConfig, SarsaPoint, SarsaTrainer};
-use crate::store::RunError;
+use crate::store::{Result, RunError};
 use cpu_time::ThreadTime;
 use ludex_learn::{Data, Head, Method, Model};
 use ludex_play::{Spec, Table};
@@ -41,7 +41,7 @@ struct Play {
 const STEPS: u64 = 50;
 
 /// The models of all roles as they are now.
-fn models(cx: &Context<'_>, sarsa: &Sarsa) -> Result<Vec<Model>, RunError> {
+fn models(cx: &Context<'_>, sarsa: &Sarsa) -> Result<Vec<Model>> {
     let (last, (branching, plies)) = (sarsa.point(), sarsa.shape());
     let metrics = [
         ("games", Some(last.games as f64)),
@@ -76,7 +76,7 @@ impl<const SELECTION: bool> TypedSystem for Carl<SELECTION> {
     };
     const ANYTIME: bool = true;
 
-    fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
+    fn check(o: &Options, table: &dyn Table) -> Result<()> {
         native(table)?;
         if let Method::Mlp(mlp) = o.train.method() {
             let info = table.info();
@@ -90,7 +90,7 @@ impl<const SELECTION: bool> TypedSystem for Carl<SELECTION> {
         with_model(&o.play.agent, &cx.learned_model())
     }
 
-    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned, RunError> {
+    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned> {
         let begun = ThreadTime::now();
         let (native, stop) = (native(cx.table)?, || cx.run.observer().stopped());
         let every = o.train.games.div_ceil(STEPS).max(1);

@@ -295,7 +295,8 @@ impl Stage<'_> {
             let file = title.replace(' ', "-");
             let equal = self.play(&file, (label, seeds), agent, r.sims, games)?;
             // The same at equal processor time, by the ratio found at equal simulations.
-            let sims = self.arena.once(&format!("time-{file}"), || Ok(equal_time(r.sims, equal.time_ratio())))?;
+            let sims =
+                self.arena.run.once(&format!("time-{file}/0000"), || Ok(equal_time(r.sims, equal.time_ratio())))?;
             let timed = self.play(&format!("{file}-time"), (label, seeds), agent, sims, games)?;
             let mut shown = vec![
                 (title.to_string(), "simulations", r.sims, equal),

@@ -196,7 +196,7 @@ impl Stage<'_> {
     /// Microseconds of processor time for an iteration and milliseconds for a search of each position of the family: the same
     /// positions for all searches, whose games take different turns and end at different times.
     fn pace(&self, name: &str, spec: &Spec) -> Result<[f64; 2]> {
-        self.arena.once(&format!("pace-{name}"), || {
+        self.arena.run.once(&format!("pace-{name}/0000"), || {
             let table = &*self.experiment.table;
             let mut agent = table.agent(spec, 1).map_err(|e| RunError::Agent(name.into(), e))?;
             let (mut seconds, mut iterations) = (0.0, 0);

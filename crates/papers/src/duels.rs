@@ -6,8 +6,7 @@ use ludex_play::arena::{Contest, PairResult, Tally, tally};
 use ludex_play::stats::{Interval, Pairs, Wdl, seeds_interval};
 use ludex_play::{Spec, Table};
 use ludex_train::measure::{LEVEL, MatchSummary, summary};
-use ludex_train::store::{Json, Result, Run, RunError};
-use serde::{Serialize, de::DeserializeOwned};
+use ludex_train::store::{Result, Run, RunError};
 
 /// The run in which matches between what was learned are kept.
 pub(crate) struct Arena<'e> {
@@ -57,21 +56,6 @@ impl Arena<'_> {
             return Err(RunError::Learning(format!("agent \"{agent}\" failed in {n} games of {name}")));
         }
         Ok((tallies, results))
-    }
-
-    /// What was found out once and kept, so that an experiment that is resumed goes on with the same numbers.
-    pub fn once<T: Serialize + DeserializeOwned + Send>(
-        &self,
-        name: &str,
-        find: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        let part = format!("{name}/0000");
-        if let Some(Json(found)) = self.run.find(&part)? {
-            return Ok(found);
-        }
-        let found = Json(find()?);
-        self.run.keep(&part, &found)?;
-        Ok(found.0)
     }
 }
 

@@ -82,21 +82,18 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     let main = if experiment.table.info().family() == "othello" { "Table 2" } else { "Table 1" };
     let makers: [Maker<'_, Stage<'_>>; 3] =
         [(&[main], Stage::tests), (&["Direct"], Stage::direct), (&["Order"], Stage::order)];
-    experiment.make(&makers, || learned(experiment, r, matches, main))
-}
-
-/// Learns with all budgets that are needed and all seeds.
-fn learned<'e>(experiment: &'e Experiment, r: Reproduce, matches: u64, main: &'static str) -> Result<Stage<'e>> {
-    let reversi = main == "Table 2";
-    // Reversi has one budget in the paper, and what follows the tests needs the first only.
-    let wanted = if reversi || !experiment.wants(main) { &r.budgets[..1] } else { &r.budgets[..] };
-    let mut learned = Vec::new();
-    for &nodes in wanted {
-        let reports = experiment.learn_seeds(&format!("nodes{nodes}"), &r.settings(matches, nodes, reversi))?;
-        let agent = reports[0].agent.clone().without("model").without("cpu_ms");
-        learned.push(Budget { nodes, agent: set(&agent, "nodes", nodes), reports });
-    }
-    Ok(Stage { experiment, arena: experiment.arena()?, r, main, learned })
+    experiment.make(&makers, || {
+        let reversi = main == "Table 2";
+        // Reversi has one budget in the paper, and what follows the tests needs the first only.
+        let wanted = if reversi || !experiment.wants(main) { &r.budgets[..1] } else { &r.budgets[..] };
+        let mut learned = Vec::new();
+        for &nodes in wanted {
+            let reports = experiment.learn_seeds(&format!("nodes{nodes}"), &r.settings(matches, nodes, reversi))?;
+            let agent = reports[0].agent.clone().without("model").without("cpu_ms");
+            learned.push(Budget { nodes, agent: set(&agent, "nodes", nodes), reports });
+        }
+        Ok(Stage { experiment, arena: experiment.arena()?, r, main, learned })
+    })
 }
 
 /// The net of every cycle of a run, with its training matches.

@@ -101,23 +101,21 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
         (&["Ways"], Stage::ways),
         (&["Budgets"], Stage::between_budgets),
     ];
-    experiment.make(&makers, || learned(experiment, r, play, names))
-}
-
-/// Learns with both budgets and all seeds. The constant is tuned once, by the first run.
-fn learned<'e>(experiment: &'e Experiment, r: Reproduce, play: Play, names: [&'static str; 2]) -> Result<Stage<'e>> {
-    let first = experiment.learn("small", experiment.seeds[0], &[UNMEASURED.into()])?;
-    let (c, sims) = (needed(&first, "/c")?, needed(&first, "/sims")? as u64);
-    let mut small = vec![first];
-    for &seed in &experiment.seeds[1..] {
-        small.push(experiment.learn("small", seed, &fixed(c, sims))?);
-    }
-    let large = experiment.learn_seeds("large", &fixed(c, sims * r.ratio))?;
-    let budgets = [
-        Budget { label: "small", paper: "200 s", reports: small },
-        Budget { label: "large", paper: "600 s", reports: large },
-    ];
-    Ok(Stage { experiment, arena: experiment.arena()?, r, play, names, sims, c, budgets })
+    experiment.make(&makers, || {
+        // The constant is tuned once, by the first run.
+        let first = experiment.learn("small", experiment.seeds[0], &[UNMEASURED.into()])?;
+        let (c, sims) = (needed(&first, "/c")?, needed(&first, "/sims")? as u64);
+        let mut small = vec![first];
+        for &seed in &experiment.seeds[1..] {
+            small.push(experiment.learn("small", seed, &fixed(c, sims))?);
+        }
+        let large = experiment.learn_seeds("large", &fixed(c, sims * r.ratio))?;
+        let budgets = [
+            Budget { label: "small", paper: "200 s", reports: small },
+            Budget { label: "large", paper: "600 s", reports: large },
+        ];
+        Ok(Stage { experiment, arena: experiment.arena()?, r, play, names, sims, c, budgets })
+    })
 }
 
 impl Stage<'_> {

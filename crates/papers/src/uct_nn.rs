@@ -435,7 +435,8 @@ impl Stage<'_> {
                 let cell = self.cell("visits", scheme, limit, limit)?;
                 if time && limit <= r.time_top {
                     // How much more processor time a move of UCT-NN takes.
-                    let ratio = self.arena.once(&format!("ratio-{scheme}-{limit}"), || Ok(cell.duels.time_ratio()))?;
+                    let ratio =
+                        self.arena.run.once(&format!("ratio-{scheme}-{limit}/0000"), || Ok(cell.duels.time_ratio()))?;
                     timed.push((ratio, self.cell("time", scheme, limit, equal_time(limit, ratio))?));
                 }
                 equal.push(cell);

@@ -43,4 +43,4 @@ pub use parts::{Args, OptionInfo, OptionType, PartInfo, PartKind, Prior, hint, n
 pub use play_match::{Cost, Episode, Fault, Ply, PlyView, play_match, ply_cap, winner};
 pub use session::Session;
 pub use spec::{Spec, SpecError};
-pub use table::{Extension, Extensions, NativeTable, Position, Solution, Table, TableBuilder, TypedPosition, Worth};
+pub use table::{Extensions, NativeTable, Position, Solution, Table, TableBuilder, TypedPosition, Worth};

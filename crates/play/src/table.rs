@@ -51,7 +51,7 @@ pub trait Table: Send + Sync {
     /// All exact values below a position, where this game has a solver and the position is small enough.
     fn solve(&self, position: &dyn Position) -> Option<Box<dyn Solution>>;
 
-    /// What is attached to the table, see [`Extension`].
+    /// What is attached to the table: the [`NativeTable`], and whatever somebody made of it.
     fn extensions(&self) -> &Extensions;
 }
 
@@ -80,19 +80,6 @@ impl Extensions {
     /// Attaches this in place of what was attached under the same type.
     pub fn attach<T: ?Sized + Send + Sync + 'static>(&self, made: Arc<T>) {
         self.lock().insert(TypeId::of::<T>(), Box::new(made));
-    }
-}
-
-/// Adds to every table that is opened what needs to know the type of the game: learners whose inner loops do, say.
-pub trait Extension {
-    /// Attaches what it adds with [`TableBuilder::attach`].
-    fn extend<G: Game>(table: TableBuilder<G>) -> TableBuilder<G>;
-}
-
-/// No extension.
-impl Extension for () {
-    fn extend<G: Game>(table: TableBuilder<G>) -> TableBuilder<G> {
-        table
     }
 }
 
@@ -191,11 +178,7 @@ pub struct TableBuilder<G: Game> {
     game: Arc<G>,
     parts: Parts<G>,
     solver: Option<Solve<G>>,
-    attach: Vec<Attach<G>>,
 }
-
-/// Attaches something to a table when all parts are known.
-type Attach<G> = Box<dyn FnOnce(NativeTable<G>, &Extensions)>;
 
 /// Declares the methods that add parts of one's own, which differ in the kind of the part only.
 macro_rules! own_parts {
@@ -217,7 +200,7 @@ macro_rules! own_parts {
 impl<G: Game> TableBuilder<G> {
     /// A table of these rules, with all standard parts.
     pub fn new(game: impl Into<Arc<G>>) -> Self {
-        TableBuilder { game: game.into(), parts: Parts::standard(), solver: None, attach: Vec::new() }
+        TableBuilder { game: game.into(), parts: Parts::standard(), solver: None }
     }
 
     /// Adds a search, which specs then name as an agent.
@@ -245,33 +228,16 @@ impl<G: Game> TableBuilder<G> {
         self
     }
 
-    /// Attaches what is made of the finished table, to be found again by its type with `extension` of [`Table`].
-    pub fn attach<T: ?Sized + Send + Sync + 'static>(
-        mut self,
-        make: impl FnOnce(NativeTable<G>) -> Arc<T> + 'static,
-    ) -> Self {
-        self.attach.push(Box::new(|native, to| to.attach(make(native))));
-        self
-    }
-
-    /// Adds an extension.
-    pub fn extend<E: Extension>(self) -> Self {
-        E::extend(self)
-    }
-
     /// The table.
     pub fn build(self) -> Arc<dyn Table> {
-        let TableBuilder { game, parts, solver, attach } = self;
-        let parts = Arc::new(parts);
-        let native = || NativeTable { game: game.clone(), parts: parts.clone() };
-        let extensions = Extensions::default();
-        attach.into_iter().for_each(|attach| attach(native(), &extensions));
-        extensions.attach(Arc::new(native()));
+        let TableBuilder { game, parts, solver } = self;
+        let (parts, extensions) = (Arc::new(parts), Extensions::default());
+        extensions.attach(Arc::new(NativeTable { game: game.clone(), parts: parts.clone() }));
         Arc::new(TypedTable { game, parts, solver, extensions })
     }
 }
 
-/// The game behind a table with its type, for extensions.
+/// The game behind a table with its type, for what must know it: learners with inner loops of their own, say.
 pub struct NativeTable<G: Game> {
     game: Arc<G>,
     parts: Arc<Parts<G>>,

@@ -1,6 +1,6 @@
-//! Learners whose inner loops know the type of the game, attached to tables by [`open`] and [`table`].
+//! Learners whose inner loops know the type of the game, attached to tables by [`open`], [`learnable_as`] and [`table`].
 
-use crate::proof_selfplay::{ProofMatch, proof_match};
+use crate::proof_selfplay::ProofMatch;
 use crate::records::{Labelled, Records};
 use crate::sarsa::Sarsa;
 use crate::store::{Result, RunError};
@@ -22,33 +22,6 @@ pub trait NativeLearning: Send + Sync {
 
     /// Lets a learner of action values play on until it has learned from so many games, or `stop` holds between two of them.
     fn sarsa_games(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool);
-}
-
-impl<G: Game> NativeLearning for NativeTable<G> {
-    fn proof_match(
-        &self,
-        table: &dyn Table,
-        m: &ProofMatch<'_>,
-        of: (u32, u64),
-        out: &mut Records<Labelled>,
-    ) -> Result<Payoffs> {
-        proof_match(self, table, m, of, out)
-    }
-
-    fn sarsa_games(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool) {
-        while learner.games() < games && !stop() {
-            learner.play(&**self.game());
-        }
-    }
-}
-
-/// The extension of tables that can be learned on.
-pub struct Learning;
-
-impl Extension for Learning {
-    fn extend<G: Game>(table: TableBuilder<G>) -> TableBuilder<G> {
-        table.attach(|native| Arc::new(native) as Arc<dyn NativeLearning>)
-    }
 }
 
 /// Makes what learners ask of a game of any type.
@@ -75,9 +48,17 @@ pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {
     ludex_play::open(name).map(learnable)
 }
 
+/// Lets a table of rules of one's own be learned on too.
+pub fn learnable_as<G: Game>(table: Arc<dyn Table>) -> Arc<dyn Table> {
+    if let Some(native) = table.extension::<NativeTable<G>>() {
+        table.extensions().attach::<dyn NativeLearning>(native);
+    }
+    table
+}
+
 /// A table of rules of one's own, to play and to learn.
 pub fn table<G: Game>(game: impl Into<Arc<G>>) -> Arc<dyn Table> {
-    TableBuilder::new(game).extend::<Learning>().build()
+    learnable_as::<G>(TableBuilder::new(game).build())
 }
 
 /// What learners ask of the game behind a table.

@@ -10,8 +10,9 @@
 
 use crate::dataset::{Dataset, Duplicates, ValueLabel, ValueLabels, for_each_row};
 use crate::driver::{Context, Stream};
-use crate::native::native;
+use crate::native::{NativeLearning, native};
 use crate::records::{Labelled, Records};
+use crate::sarsa::Sarsa;
 use crate::selfplay::stage_of_matches;
 use crate::store::{Parts, Result, RunError};
 use ludex_core::{Choice, Control, Game, Limit, LimitKind, Payoffs, Player, Rng, Search, mix};
@@ -176,77 +177,84 @@ impl<G: Game> Agent for ProofAgent<G> {
     }
 }
 
-/// Plays one match and adds its labels. Everything random comes from the seed.
-pub(crate) fn proof_match<G: Game>(
-    native: &NativeTable<G>,
-    table: &dyn Table,
-    m: &ProofMatch<'_>,
-    (match_id, seed): (u32, u64),
-    out: &mut Records<Labelled>,
-) -> Result<Payoffs> {
-    let (game, l) = (native.game(), m.labels);
-    let pruning = if l.pruning == Prune::Wins { Pruning::Wins } else { Pruning::None };
-    let backward = BackwardOptions { pruning, transpositions: l.join };
-    let mut rng = Rng::stream(seed, 2);
-    let opening = random_plies(table.start(), m.opening_plies, &mut rng);
-    let opening = opening.as_any().downcast_ref::<TypedPosition<G>>().expect("the table is that of the game");
-    let start = TypedPosition::new(game.clone(), opening.state().clone());
-    let shared = Arc::new(Mutex::new(Shared { rng, labels: Labels::new(l.ends) }));
-    let search = |p: usize| {
-        let built = native.observed_alphabeta(m.players[p].agent, Rng::derive(seed, p as u64), Labels::new(l.ends));
-        built.map_err(|e| RunError::Agent("self-play".into(), e))
-    };
-    let searches = [search(0)?, search(1)?].map(|(s, limit)| (Arc::new(Mutex::new(s)), limit));
-    let agent = |p: usize| {
-        let ProofPlayer { record, bootstrap, .. } = m.players[p];
-        let (search, limit) = searches[p].clone();
-        Box::new(ProofAgent { game: game.clone(), search, limit, record, bootstrap, shared: shared.clone() })
-            as Box<dyn Agent>
-    };
-    let episode = play_match(table, &start, &mut [agent(0), agent(1)], &Control::default(), &mut |_| {});
-    if let Some((_, _, why)) = episode.fault {
-        return Err(RunError::Learning(format!("self-play: match {match_id} failed: {why}")));
+impl<G: Game> NativeLearning for NativeTable<G> {
+    fn sarsa_games(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool) {
+        while learner.games() < games && !stop() {
+            learner.play(&**self.game());
+        }
     }
-    let result = episode.outcome;
-    let mut line = vec![start.state().clone()];
-    for ply in &episode.plies {
-        let mut next = line[line.len() - 1].clone();
-        game.play(&mut next, ply.choice.mv);
-        line.push(next);
-    }
-    let mut shared = lock(&shared);
-    let mut labels = std::mem::replace(&mut shared.labels, Labels::new(l.ends));
-    labels.ply = episode.plies.len() as u32;
-    if l.backward_nodes > 0 {
-        let control = Limit::nodes(l.backward_nodes).into();
-        // The first player whose heuristic may be relied on stands at the bottom of the backward deepening.
-        let relied = m.players.iter().zip(&searches).find_map(|(p, (s, _))| Some((p.bootstrap?.tolerance, s)));
-        match relied {
-            None => drop(deepen(&**game, &line, backward, &control, &mut NoFrontier, &mut labels)),
-            Some((tolerance, search)) => {
-                let mut search = lock(search);
-                let mut frontier = Consistent { eval: search.eval(), tolerance };
-                let frontier: &mut dyn Frontier<G> = &mut frontier;
-                deepen(&**game, &line, backward, &control, frontier, &mut labels);
+
+    fn proof_match(
+        &self,
+        table: &dyn Table,
+        m: &ProofMatch<'_>,
+        (match_id, seed): (u32, u64),
+        out: &mut Records<Labelled>,
+    ) -> Result<Payoffs> {
+        let (game, l) = (self.game(), m.labels);
+        let pruning = if l.pruning == Prune::Wins { Pruning::Wins } else { Pruning::None };
+        let backward = BackwardOptions { pruning, transpositions: l.join };
+        let mut rng = Rng::stream(seed, 2);
+        let opening = random_plies(table.start(), m.opening_plies, &mut rng);
+        let opening = opening.as_any().downcast_ref::<TypedPosition<G>>().expect("the table is that of the game");
+        let start = TypedPosition::new(game.clone(), opening.state().clone());
+        let shared = Arc::new(Mutex::new(Shared { rng, labels: Labels::new(l.ends) }));
+        let search = |p: usize| {
+            let built = self.observed_alphabeta(m.players[p].agent, Rng::derive(seed, p as u64), Labels::new(l.ends));
+            built.map_err(|e| RunError::Agent("self-play".into(), e))
+        };
+        let searches = [search(0)?, search(1)?].map(|(s, limit)| (Arc::new(Mutex::new(s)), limit));
+        let agent = |p: usize| {
+            let ProofPlayer { record, bootstrap, .. } = m.players[p];
+            let (search, limit) = searches[p].clone();
+            Box::new(ProofAgent { game: game.clone(), search, limit, record, bootstrap, shared: shared.clone() })
+                as Box<dyn Agent>
+        };
+        let episode = play_match(table, &start, &mut [agent(0), agent(1)], &Control::default(), &mut |_| {});
+        if let Some((_, _, why)) = episode.fault {
+            return Err(RunError::Learning(format!("self-play: match {match_id} failed: {why}")));
+        }
+        let result = episode.outcome;
+        let mut line = vec![start.state().clone()];
+        for ply in &episode.plies {
+            let mut next = line[line.len() - 1].clone();
+            game.play(&mut next, ply.choice.mv);
+            line.push(next);
+        }
+        let mut shared = lock(&shared);
+        let mut labels = std::mem::replace(&mut shared.labels, Labels::new(l.ends));
+        labels.ply = episode.plies.len() as u32;
+        if l.backward_nodes > 0 {
+            let control = Limit::nodes(l.backward_nodes).into();
+            // The first player whose heuristic may be relied on stands at the bottom of the backward deepening.
+            let relied = m.players.iter().zip(&searches).find_map(|(p, (s, _))| Some((p.bootstrap?.tolerance, s)));
+            match relied {
+                None => drop(deepen(&**game, &line, backward, &control, &mut NoFrontier, &mut labels)),
+                Some((tolerance, search)) => {
+                    let mut search = lock(search);
+                    let mut frontier = Consistent { eval: search.eval(), tolerance };
+                    let frontier: &mut dyn Frontier<G> = &mut frontier;
+                    deepen(&**game, &line, backward, &control, frontier, &mut labels);
+                }
             }
         }
-    }
-    if l.ramp {
-        let end = (line.len() - 1).max(1) as f32;
-        for (t, s) in line.iter().enumerate().filter(|(_, s)| game.outcome(s).is_none()) {
-            labels.ply = t as u32;
-            let place = labels.add(game, s, result[Player(0)] * (t as f32 / end).powi(2), Origin::Ramp);
-            labels.all[place].played = true;
+        if l.ramp {
+            let end = (line.len() - 1).max(1) as f32;
+            for (t, s) in line.iter().enumerate().filter(|(_, s)| game.outcome(s).is_none()) {
+                labels.ply = t as u32;
+                let place = labels.add(game, s, result[Player(0)] * (t as f32 / end).powi(2), Origin::Ramp);
+                labels.all[place].played = true;
+            }
         }
+        let mut facts = Vec::new();
+        for label in labels.chosen(l.most, seed) {
+            game.facts(&label.state, &mut facts);
+            let (mover, value) = (game.mover(&label.state), Payoffs::of(Player(0), label.value));
+            let source = 2 - label.origin as u32;
+            out.push(&facts, &Labelled { mover, match_id, ply: label.ply, value, result, source });
+        }
+        Ok(result)
     }
-    let mut facts = Vec::new();
-    for label in labels.chosen(l.most, seed) {
-        game.facts(&label.state, &mut facts);
-        let (mover, value) = (game.mover(&label.state), Payoffs::of(Player(0), label.value));
-        let source = 2 - label.origin as u32;
-        out.push(&facts, &Labelled { mover, match_id, ply: label.ply, value, result, source });
-    }
-    Ok(result)
 }
 
 /// What is labelled, and how; `systems/nhb.toml` explains the options.

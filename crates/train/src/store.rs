@@ -457,6 +457,20 @@ impl Run {
         if self.again(part) { Ok(None) } else { self.kept(part) }
     }
 
+    /// What stands by itself as a part, or is made now and kept.
+    pub fn once<T: Serialize + DeserializeOwned + Send>(
+        &self,
+        part: &str,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        if let Some(Json(found)) = self.find(part)? {
+            return Ok(found);
+        }
+        let made = Json(make()?);
+        self.keep(part, &made)?;
+        Ok(made.0)
+    }
+
     /// Writes and commits a part; an audit compares it instead.
     pub fn keep<T: Artifact>(&self, part: &str, made: &T) -> Result<()> {
         let bytes = made.to_bytes();

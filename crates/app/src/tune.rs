@@ -8,7 +8,6 @@ use crate::{open, spec};
 use anyhow::{Context, Result};
 use clap::Parser;
 use ludex_play::arena::Contest;
-use ludex_play::openings::Openings;
 use ludex_play::{Spec, Table};
 use ludex_train::plot::{Frame, svg};
 use ludex_train::store::{self, Run, RunError};
@@ -111,14 +110,8 @@ impl Tuning {
         let (agent, against) = self.agents()?;
         for end in [|a: &Axis| a.low, |a: &Axis| a.high] {
             let values: Vec<f64> = self.axes.iter().map(end).collect();
-            let contest = Contest {
-                game: self.game.clone(),
-                agents: vec![setting(table, &agent, &self.axes, &values), against.clone()],
-                pairs: self.cem.games.div_ceil(2),
-                openings: Openings::Random(self.cem.opening_plies),
-                seed: self.seed,
-                sprt: None,
-            };
+            let agents = vec![setting(table, &agent, &self.axes, &values), against.clone()];
+            let contest = Contest::new(table, agents, (self.cem.games, self.cem.opening_plies), self.seed);
             contest.check(table).map_err(|e| contest_error(table, e))?;
         }
         Ok(())

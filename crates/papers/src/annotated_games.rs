@@ -12,7 +12,7 @@ use ludex_play::arena::outcome;
 use ludex_play::stats::{Outcome, Pair, Pairs, Wdl, bootstrap_interval};
 use ludex_play::{Spec, Table, Worth, play_match};
 use ludex_train::measure::LEVEL;
-use ludex_train::store::{Json, Run, RunError};
+use ludex_train::store::{Json, Result, Run, RunError};
 use serde::{Deserialize, Serialize};
 
 /// In what regret is counted.
@@ -61,15 +61,15 @@ pub(crate) struct AnnotatedMatch<'a> {
 
 impl AnnotatedMatch<'_> {
     /// Plays what is missing; kept under this name. Costs are times, so these parts are not the same when made again.
-    pub fn play(&self, run: &Run, name: &str) -> Result<AnnotatedGames, RunError> {
+    pub fn play(&self, run: &Run, name: &str) -> Result<AnnotatedGames> {
         let parts = run
             .stage(name, self.games.div_ceil(2), |i| Ok(Json([self.game(i, Player(0))?, self.game(i, Player(1))?])))?;
-        let pairs = parts.iter().map(|part| Ok(part?.0)).collect::<Result<_, RunError>>()?;
+        let pairs = parts.iter().map(|part| Ok(part?.0)).collect::<Result<_>>()?;
         Ok(AnnotatedGames(pairs))
     }
 
     /// A game in which we are player `seat`.
-    fn game(&self, pair: usize, seat: Player) -> Result<AnnotatedGame, RunError> {
+    fn game(&self, pair: usize, seat: Player) -> Result<AnnotatedGame> {
         let seed = Rng::derive(Rng::derive(self.seed, pair as u64), seat.0 as u64);
         let start = self.table.position(&self.starts[pair % self.starts.len()]);
         let start = start.map_err(|e| RunError::Learning(format!("a starting position: {e}")))?;
@@ -171,9 +171,6 @@ impl AnnotatedGames {
     }
 }
 
-/// What tables say about a row of games.
-pub(crate) const GAME_COLUMNS: &str = "won-drawn-lost | score | payoff lost a move | boxes lost a move | ms a move";
-
 /// The games of a row of a table, one match for each training seed.
 pub(crate) struct SeedGames(pub Vec<AnnotatedGames>);
 
@@ -196,7 +193,7 @@ impl SeedGames {
         self.mean(|g| g.mean(|d| d.ms))
     }
 
-    /// The cells of [`GAME_COLUMNS`], and the opponent's milliseconds a move.
+    /// Won-drawn-lost, score, payoff and boxes lost a move, milliseconds a move, and the opponent's.
     pub fn cells(&self) -> [String; 6] {
         let w = self.wdl();
         [

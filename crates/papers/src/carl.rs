@@ -53,27 +53,6 @@ struct GameChoice {
     selection: Option<Way>,
 }
 
-/// What the paper reports for a game.
-struct Quoted {
-    game: &'static str,
-    branching: f64,
-    depth: f64,
-    /// The table of win rates.
-    table: &'static str,
-    /// Win rates in percent as player 1, as player 2 and in all, and the standard deviation of the last: playout, selection.
-    rates: [[f64; 4]; 2],
-}
-
-#[rustfmt::skip]
-const QUOTED: [Quoted; 3] = [
-    Quoted { game: "connect4", branching: 4.0, depth: 36.0, table: "Table 2",
-        rates: [[46.17, 33.67, 39.92, 12.63], [51.16, 34.5, 42.83, 11.25]] },
-    Quoted { game: "breakthrough", branching: 15.5, depth: 50.0, table: "Table 3",
-        rates: [[83.65, 72.93, 78.29, 11.58], [45.52, 27.52, 36.52, 16.54]] },
-    Quoted { game: "checkers", branching: 6.4, depth: 60.0, table: "Table 4",
-        rates: [[48.30, 59.79, 54.045, 15.01], [39.27, 46.43, 42.85, 19.06]] },
-];
-
 /// The sheets of the public repository that the paper's names stand for, by the hash of their rules (eight columns in its Connect
 /// Four); Tables 5 to 7 are of the last.
 const SHEETS: [(&str, u64); 4] = [
@@ -106,7 +85,8 @@ struct Stage<'e> {
     /// What is used for this game.
     playout: Way,
     selection: Way,
-    quoted: Option<&'static Quoted>,
+    /// The game, as quoted rows name it.
+    family: String,
     /// What the table of win rates is called.
     strength: &'static str,
 }
@@ -130,7 +110,7 @@ fn bare(agent: &Spec) -> Spec {
 }
 
 /// Carries out the paper's experiments on one game.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     if experiment.table.info().players() != 2 {
         return Err(RunError::Options("the paper's experiments are for games of two players".into()));
     }
@@ -140,16 +120,20 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunE
     let playout = choice.and_then(|c| c.playout.as_ref()).unwrap_or(&r.playout).clone();
     let selection = choice.and_then(|c| c.selection.as_ref()).unwrap_or(&r.selection).clone();
     r.check(experiment, &playout, &selection)?;
-    let quoted = QUOTED.iter().find(|q| q.game == family);
-    let strength = quoted.map_or("Table 2", |q| q.table);
+    let strength = match family {
+        "breakthrough" => "Table 3",
+        "checkers" => "Table 4",
+        _ => "Table 2",
+    };
     let makers: [Maker<'_, Stage<'_>>; 4] = [
         (&["Table 1"], Stage::shape),
         (&["Figure 4", "Figure 5", "Figure 6"], Stage::regressors),
         (&["K", strength], Stage::policies),
         (&["Table 5", "Table 6", "Table 7"], Stage::profile),
     ];
-    experiment
-        .make(&makers, || Ok(Stage { experiment, arena: experiment.arena()?, r, playout, selection, quoted, strength }))
+    experiment.make(&makers, || {
+        Ok(Stage { experiment, arena: experiment.arena()?, r, playout, selection, family: family.into(), strength })
+    })
 }
 
 impl Reproduce {
@@ -159,7 +143,7 @@ impl Reproduce {
         [&self.literal[..], &own, &[format!("train.games={length}")]].concat()
     }
 
-    fn check(&self, experiment: &Experiment, playout: &Way, selection: &Way) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, playout: &Way, selection: &Way) -> Result<()> {
         let agents = [
             ("reproduce.uct", &self.uct),
             ("reproduce.playout.agent", &playout.agent),
@@ -192,19 +176,12 @@ fn cells(duels: &Duels) -> [String; 6] {
 }
 
 impl Stage<'_> {
-    fn learn(&self, label: &str, seeds: &[u64], settings: &[String]) -> Result<Vec<Report>, RunError> {
+    fn learn(&self, label: &str, seeds: &[u64], settings: &[String]) -> Result<Vec<Report>> {
         self.experiment.learn_all(label, seeds, &own(settings))
     }
 
     /// Every policy of a label against UCT with so many simulations.
-    fn play(
-        &self,
-        name: &str,
-        (label, seeds): (&str, &[u64]),
-        agent: &Spec,
-        uct: u64,
-        games: usize,
-    ) -> Result<Duels, RunError> {
+    fn play(&self, name: &str, (label, seeds): (&str, &[u64]), agent: &Spec, uct: u64, games: usize) -> Result<Duels> {
         self.arena.duels(name, seeds, (games, self.r.opening_plies), |s| {
             let mut agent = match label {
                 BARE => agent.clone(),
@@ -218,27 +195,22 @@ impl Stage<'_> {
     }
 
     /// Table 1: how wide and deep the game is.
-    fn shape(&self) -> Result<Vec<PaperTable>, RunError> {
-        let columns = " | paper | while learning | random games";
-        let mut out = PaperTable::new("Table 1", "branching factor and depth", columns);
+    fn shape(&self) -> Result<Vec<PaperTable>> {
+        let mut out = self.experiment.table("Table 1", &[]);
         let reports = self.learn("playout", &self.experiment.seeds[..1], &self.playout.set)?;
         let metric = |name: &str| needed(&reports[0], &format!("/metrics/{name}")).map(|n| format!("{n:.1}"));
-        let quote = |of: fn(&Quoted) -> f64| self.quoted.map_or("-".into(), |q| of(q).to_string());
-        out.row(&[&"branching", &quote(|q| q.branching), &metric("branching")?, &"-"]);
+        let [branching, depth] = self.experiment.quoted_cells("Table 1", &self.family);
+        out.row(&[&"branching", &branching, &metric("branching")?, &"-"]);
         let random = format!("{:.1}", random_length(&*self.experiment.table));
-        out.row(&[&"depth", &quote(|q| q.depth), &metric("plies")?, &random]);
+        out.row(&[&"depth", &depth, &metric("plies")?, &random]);
         out.note(rules(self.experiment.table.info()));
-        out.note("states with a single legal move are no decisions and count in neither branching factor");
         Ok(vec![out])
     }
 
     /// Figures 4 to 6: the policy alone, three regressors, three lengths.
-    fn regressors(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn regressors(&self) -> Result<Vec<PaperTable>> {
         let (r, seeds) = (&self.r, &self.experiment.seeds[..]);
-        let columns =
-            "regressor | games | as player 1 | as player 2 | score | deviation | ms a move: policy, UCT | ratio";
-        let title = format!("the policy alone against UCT, {} simulations a move", r.sims);
-        let mut table = PaperTable::new("Figure 4", title, columns);
+        let mut table = self.experiment.table("Figure 4", &[&r.sims]);
         let (mut wins, mut errors, mut explored) = (Vec::new(), Vec::new(), Vec::new());
         for (name, regressor) in REGRESSORS {
             let (mut line, mut curves) = (Vec::new(), Vec::new());
@@ -254,18 +226,13 @@ impl Stage<'_> {
             errors.push(Series::line(name, averaged(&curves, |p| p.error)));
             explored.push(Series::line(name, averaged(&curves, |p| p.exploration)));
         }
-        table.note("literal inputs: state and move beside one another, a Q for each role; lengths are training games");
         let plot = |file: &str, x: &str, y: &str, series: &[Series]| {
             self.experiment.plot(file, &Frame { title: y, x, y, log_x: false }, series)
         };
         table.plot = plot("figure4.svg", "training games", "score in percent", &wins)?;
         let mut all = vec![table];
-        for (name, title, file, series) in [
-            ("Figure 5", "expected exploration factor", "figure5.svg", &explored),
-            ("Figure 6", "error over time, of 100", "figure6.svg", &errors),
-        ] {
-            let columns = "regressor | expansions | after a tenth | after half | at the end";
-            let mut out = PaperTable::new(name, title, columns);
+        for (name, file, series) in [("Figure 5", "figure5.svg", &explored), ("Figure 6", "figure6.svg", &errors)] {
+            let mut out = self.experiment.table(name, &[]);
             for s in series {
                 let at = |share: f64| {
                     let i = ((s.points.len() as f64 * share).ceil() as usize).clamp(1, s.points.len().max(1)) - 1;
@@ -274,14 +241,14 @@ impl Stage<'_> {
                 let last = optional(s.points.last().map(|p| p.0), 0);
                 out.row(&[&s.name, &last, &at(0.1), &at(0.5), &at(1.0)]);
             }
-            out.plot = plot(file, "expansions", title, series)?;
+            out.plot = plot(file, "expansions", &out.title, series)?;
             all.push(out);
         }
         Ok(all)
     }
 
     /// The equivalence parameter, chosen on policies of its own, which are not reported.
-    fn equivalence(&self) -> Result<(f64, PaperTable), RunError> {
+    fn equivalence(&self) -> Result<(f64, PaperTable)> {
         let r = &self.r;
         let seed = |i: u64| Rng::derive(self.experiment.seeds[0], 1_000 + i) % 1_000_000 + 1_000_000;
         let mut seeds: Vec<u64> = Vec::new();
@@ -289,8 +256,7 @@ impl Stage<'_> {
             seeds.extend((!seeds.contains(&seed)).then_some(seed));
         }
         self.learn("selection", &seeds, &self.selection.set)?;
-        let title = format!("k, on {} policies that are not reported below", seeds.len());
-        let mut out = PaperTable::new("K", title, "k | score");
+        let mut out = self.experiment.table("K", &[&seeds.len()]);
         let mut best = (f64::MIN, 0.0);
         for &k in &r.ks {
             let agent = set(&self.selection.agent, "k", k);
@@ -305,20 +271,16 @@ impl Stage<'_> {
     }
 
     /// Tables 2 to 4: guided playouts and guided selection against UCT, with the best k.
-    fn policies(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn policies(&self) -> Result<Vec<PaperTable>> {
         let (k, sweep) = self.equivalence()?;
         if !self.experiment.wants(self.strength) {
             return Ok(vec![sweep]);
         }
         let (r, seeds) = (&self.r, &self.experiment.seeds[..]);
-        let columns = "agent | equal | UCT simulations | as player 1 | as player 2 | score | deviation \
-            | ms a move: agent, UCT | ratio";
-        let mut out = PaperTable::new(self.strength, format!("against UCT, {} simulations a move", r.sims), columns);
-        for (i, agent) in ["paper: playout", "paper: selection"].into_iter().enumerate() {
-            if let Some([first, second, both, deviation]) = self.quoted.map(|q| q.rates[i]) {
-                let [first, second, both] = [first, second, both].map(|rate| format!("{rate:.1} %"));
-                let deviation = format!("{deviation:.1}");
-                out.row(&[&agent, &"expansions", &1000, &first, &second, &both, &deviation, &"-", &"-"]);
+        let mut out = self.experiment.text("Strength").table(self.strength, &[&r.sims, &seeds.len()]);
+        for guided in ["playout", "selection"] {
+            if let Some(cells) = self.experiment.quoted("Strength", format!("{}, {guided}", self.family)) {
+                out.join(&[&format!("paper: {guided}"), &"expansions", &1000], &cells, &[&"-", &"-"]);
             }
         }
         let (playout, selection, at_k) = (&self.playout, &self.selection, set(&self.selection.agent, "k", k));
@@ -333,7 +295,8 @@ impl Stage<'_> {
             let file = title.replace(' ', "-");
             let equal = self.play(&file, (label, seeds), agent, r.sims, games)?;
             // The same at equal processor time, by the ratio found at equal simulations.
-            let sims = self.arena.once(&format!("time-{file}"), || Ok(equal_time(r.sims, equal.time_ratio())))?;
+            let sims =
+                self.arena.run.once(&format!("time-{file}/0000"), || Ok(equal_time(r.sims, equal.time_ratio())))?;
             let timed = self.play(&format!("{file}-time"), (label, seeds), agent, sims, games)?;
             let mut shown = vec![
                 (title.to_string(), "simulations", r.sims, equal),
@@ -349,24 +312,17 @@ impl Stage<'_> {
             let settings = [settings, &self.experiment.settings].map(|s| s.join(" ")).join(" ");
             out.note(format!("{title}: {agent}, learned with {settings}"));
         }
-        out.note("nothing learned: the same search with the same constants, but without what was learned");
-        out.note(format!("{} policies; deviation: standard deviation over policies, in percent", seeds.len()));
         Ok(vec![sweep, out])
     }
 
     /// Tables 5 to 7: where the time goes.
-    fn profile(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn profile(&self) -> Result<Vec<PaperTable>> {
         let (r, seed) = (&self.r, self.experiment.seeds[0]);
         let learned = [("playout", &self.playout.set), ("selection", &self.selection.set), ("literal", &r.literal)];
         for (label, settings) in learned {
             self.learn(label, &[seed], settings)?;
         }
-        let columns = "search | selection | expansion | playout | backup | us a simulation | x UCT";
-        let title = "share of each phase, and time a simulation";
-        let mut out = PaperTable::new("Table 5 to Table 7", title, columns);
-        out.row(&[&"paper: UCT", &"23.9 %", &"14.3 %", &"55.4 %", &"5.8 %", &"-", &"1"]);
-        out.row(&[&"paper: selection", &"64.9 %", &"6.5 %", &"25.8 %", &"2.5 %", &"-", &"over 2"]);
-        out.row(&[&"paper: playout", &"0.5 %", &"0.4 %", &"98.9 %", &"0.2 %", &"-", &"nearly 50"]);
+        let mut out = self.experiment.table("Table 5 to Table 7", &[&r.profile_moves]);
         let own = |agent: &Spec, label: &str| with_model(agent, &self.experiment.model(label, seed));
         let searches = [
             ("UCT", r.uct.clone()),
@@ -382,16 +338,12 @@ impl Stage<'_> {
             let [a, b, c, d] = shares.map(share);
             out.row(&[&name, &a, &b, &c, &d, &format!("{micros:.2}"), &format!("{:.2}", micros / plain)]);
         }
-        out.note(format!(
-            "the first {} moves of a game that UCT plays against itself; the paper: the small Breakthrough, SGD",
-            r.profile_moves
-        ));
         Ok(vec![out])
     }
 
     /// Lets a search think along a game of UCT, once with its phases timed, once without: the share of each phase, and
     /// microseconds a simulation.
-    fn phases(&self, spec: &Spec) -> Result<([f64; 4], f64), RunError> {
+    fn phases(&self, spec: &Spec) -> Result<([f64; 4], f64)> {
         let table = &*self.experiment.table;
         let build = |spec: &Spec, seed| table.agent(spec, seed).map_err(|e| RunError::Agent(spec.to_string(), e));
         let failed = |e: AgentError| RunError::Learning(format!("agent \"{spec}\": {e}"));
@@ -399,7 +351,7 @@ impl Stage<'_> {
         let game = played_by(&mut *leader, table, self.r.profile_moves - 1).map_err(failed)?;
         let (mut agent, mut timed) = (build(spec, 2)?, build(&spec.clone().with("profile", "on"), 2)?);
         let (mut spent, mut seconds, mut simulations) = ([0.0; 4], 0.0, 0);
-        let mut think = |position: &dyn Position| -> Result<(), RunError> {
+        let mut think = |position: &dyn Position| -> Result<()> {
             let begun = ThreadTime::now();
             simulations += agent.choose(position, &Control::default()).map_err(failed)?.simulations;
             seconds += begun.elapsed().as_secs_f64();
@@ -419,7 +371,7 @@ impl Stage<'_> {
 }
 
 /// What a policy measured while it learned.
-fn curve(report: &Report) -> Result<Vec<SarsaPoint>, RunError> {
+fn curve(report: &Report) -> Result<Vec<SarsaPoint>> {
     let curve = report.figures.get("curve").cloned().unwrap_or_default();
     serde_json::from_value(curve).map_err(|e| RunError::Learning(format!("the curve of a policy: {e}")))
 }

@@ -3,7 +3,7 @@
 //! Matches begin at the published family of positions with 40 of 60 edges drawn and are played from both seats against the
 //! chain-aware rival, at a fixed strength. What the paper says of programs that cannot be had is marked as quoted.
 
-use crate::annotated_games::{AnnotatedGames, AnnotatedMatch, Decision, GAME_COLUMNS, SeedGames};
+use crate::annotated_games::{AnnotatedGames, AnnotatedMatch, Decision, SeedGames};
 use crate::common::*;
 use ludex_baselines::FAMILY;
 use ludex_core::Move;
@@ -49,7 +49,7 @@ impl Tables {
         [format!("generate.opening_share=[{from:?}, {to:?}]")]
     }
 
-    fn check(&self, experiment: &Experiment, play: &Play) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, play: &Play) -> Result<()> {
         let sims = [self.compare, self.sweep_sims, self.empty_sims];
         for &n in self.unique.iter().chain(&self.plain).chain(&self.net).chain(&sims) {
             experiment.check_agent("tables", &set(&play.plain, "sims", n))?;
@@ -84,7 +84,7 @@ struct Stage<'e> {
 }
 
 /// Carries out the paper's experiments.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     let table = &*experiment.table;
     let starts = FAMILY.lines().filter_map(|line| line.split('\t').next());
     let starts: Vec<String> = starts.filter(|text| table.position(text).is_ok()).map(String::from).collect();
@@ -117,7 +117,7 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunE
 }
 
 /// Learns with each seed, and reads what was learned from.
-fn train(experiment: &Experiment, own: &[String]) -> Result<Vec<Trained>, RunError> {
+fn train(experiment: &Experiment, own: &[String]) -> Result<Vec<Trained>> {
     let rounds: usize = experiment.system_option("generate.rounds")?;
     let stage = if rounds == 0 { "generate/".into() } else { format!("generate-{rounds}/") };
     let mut all = Vec::new();
@@ -137,22 +137,6 @@ fn thousands(n: u64) -> String {
     if n.is_multiple_of(1000) && n > 0 { format!("{}K", n / 1000) } else { n.to_string() }
 }
 
-/// Iterations, the paper's wins and milliseconds.
-const TABLE_4: [(u64, u32, u32); 6] =
-    [(1000, 5, 13), (5000, 14, 67), (10_000, 28, 129), (30_000, 35, 363), (50_000, 48, 586), (100_000, 49, 1226)];
-
-/// Iterations, good predictions, wins, milliseconds, unique and all states not in training.
-type Row5 = (u64, u32, u32, u32, &'static str, &'static str);
-
-/// The time columns of the first row stand in its last two columns as well: a slip of the paper.
-const TABLE_5: [Row5; 5] = [
-    (5000, 2430, 54, 734, "384 (slip)", "734 (slip)"),
-    (10_000, 5553, 66, 1451, "816", "1816"),
-    (30_000, 17_885, 75, 4336, "795", "1851"),
-    (50_000, 30_410, 81, 7345, "822", "1859"),
-    (70_000, 41_093, 82, 10_260, "784", "1867"),
-];
-
 /// Net predictions in states with so many legal moves: states, sure ones, right ones of these, right ones of all.
 type Bin = [u64; 4];
 
@@ -168,35 +152,29 @@ impl Stage<'_> {
         ours: &Spec,
         opponent: &Spec,
         (starts, games): (&[String], usize),
-    ) -> Result<AnnotatedGames, RunError> {
+    ) -> Result<AnnotatedGames> {
         let seed = Rng::derive(self.experiment.seeds[0], 77);
         let table = &*self.experiment.table;
         AnnotatedMatch { table, ours, opponent, starts, games, seed }.play(&self.arena.run, name)
     }
 
     /// A row without a net: one match.
-    fn without_net(&self, name: &str, spec: &Spec) -> Result<SeedGames, RunError> {
+    fn without_net(&self, name: &str, spec: &Spec) -> Result<SeedGames> {
         Ok(SeedGames(vec![self.games(name, spec, &self.t.rival, (&self.starts, self.t.games))?]))
     }
 
     /// Plain UCT at so many iterations.
-    fn plain(&self, sims: u64) -> Result<SeedGames, RunError> {
+    fn plain(&self, sims: u64) -> Result<SeedGames> {
         self.without_net(&format!("plain-{sims}"), &set(&self.play.plain, "sims", sims))
     }
 
     /// What exact play scores against the rival.
-    fn ceiling(&self) -> Result<SeedGames, RunError> {
+    fn ceiling(&self) -> Result<SeedGames> {
         self.without_net("exact", &Spec::word("exact"))
     }
 
     /// A row with the nets: a match for each seed.
-    fn with_nets(
-        &self,
-        name: &str,
-        spec: &Spec,
-        opponent: &Spec,
-        from: (&[String], usize),
-    ) -> Result<SeedGames, RunError> {
+    fn with_nets(&self, name: &str, spec: &Spec, opponent: &Spec, from: (&[String], usize)) -> Result<SeedGames> {
         let games = |t: &Trained| {
             let ours = with_model(spec, &ModelRef::new(&t.model));
             self.games(&format!("{name}-seed{}", t.seed), &ours, opponent, from)
@@ -210,15 +188,15 @@ impl Stage<'_> {
     }
 
     /// A row of one of the searches at so many iterations.
-    fn search(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<SeedGames, RunError> {
+    fn search(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<SeedGames> {
         let from = (&self.starts[..], self.t.games);
         self.with_nets(&format!("{name}-{sims}"), &set(spec, "sims", sims), &self.t.rival, from)
     }
 
     /// Microseconds of processor time for an iteration and milliseconds for a search of each position of the family: the same
     /// positions for all searches, whose games take different turns and end at different times.
-    fn pace(&self, name: &str, spec: &Spec) -> Result<[f64; 2], RunError> {
-        self.arena.once(&format!("pace-{name}"), || {
+    fn pace(&self, name: &str, spec: &Spec) -> Result<[f64; 2]> {
+        self.arena.run.once(&format!("pace-{name}/0000"), || {
             let table = &*self.experiment.table;
             let mut agent = table.agent(spec, 1).map_err(|e| RunError::Agent(name.into(), e))?;
             let (mut seconds, mut iterations) = (0.0, 0);
@@ -238,7 +216,7 @@ impl Stage<'_> {
     }
 
     /// The mean over the nets of all seeds.
-    fn net_pace(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<[f64; 2], RunError> {
+    fn net_pace(&self, (name, spec): (&str, &Spec), sims: u64) -> Result<[f64; 2]> {
         let mut sum = [0.0; 2];
         for t in &self.trained {
             let spec = set(&with_model(spec, &ModelRef::new(&t.model)), "sims", sims);
@@ -288,44 +266,35 @@ impl Stage<'_> {
         ));
     }
 
-    fn table3(&self) -> Result<Vec<PaperTable>, RunError> {
-        let columns = format!("iterations | paper: won of 100 | {GAME_COLUMNS}");
-        let mut out = PaperTable::new("Table 3", "one counter for both players", &columns);
+    fn table3(&self) -> Result<Vec<PaperTable>> {
+        let mut out = self.experiment.table("Table 3", &[]);
         for &sims in &self.t.unique {
             let spec = set(&self.play.plain, "sims", sims).with("backup", "unique");
             let row = self.without_net(&format!("unique-{sims}"), &spec)?;
-            let paper = if [10_000, 100_000].contains(&sims) { "0" } else { "-" };
+            let [paper] = self.experiment.quoted_cells("Table 3", sims);
             out.join(&[&thousands(sims), &paper], &row.cells()[..5], &[]);
         }
         self.rival_note(&mut out);
         Ok(vec![out])
     }
 
-    fn table4(&self) -> Result<Vec<PaperTable>, RunError> {
-        let columns = format!("iterations | paper: won of 100 | paper: ms | {GAME_COLUMNS} | rival ms");
-        let mut out = PaperTable::new("Table 4", "a counter for each player, without a net", &columns);
+    fn table4(&self) -> Result<Vec<PaperTable>> {
+        let mut out = self.experiment.table("Table 4", &[]);
         for &sims in &self.t.plain {
-            let quoted = TABLE_4.iter().find(|p| p.0 == sims);
-            let quoted = quoted.map_or(["-"; 2].map(String::from), |p| [p.1, p.2].map(|n| n.to_string()));
-            out.join(&[&thousands(sims), &quoted[0], &quoted[1]], &self.plain(sims)?.cells(), &[]);
+            let [won, ms] = self.experiment.quoted_cells("Table 4", sims);
+            out.join(&[&thousands(sims), &won, &ms], &self.plain(sims)?.cells(), &[]);
         }
         out.join(&[&"exact play (ceiling)", &"-", &"-"], &self.ceiling()?.cells(), &[]);
         self.rival_note(&mut out);
-        out.note("lost: against exact play, by exhaustive search from the starting position");
         Ok(vec![out])
     }
 
-    fn table5(&self) -> Result<Vec<PaperTable>, RunError> {
-        let columns = "search | iterations | paper: good predictions | paper: won of 100 | paper: ms \
-            | paper: not in training (unique, all) | good predictions a move | won-drawn-lost | score | by seed \
-            | payoff lost a move | boxes lost a move | ms a move | rival ms | not in training (unique, all)";
-        let mut out = PaperTable::new("Table 5", "with the net", columns);
+    fn table5(&self) -> Result<Vec<PaperTable>> {
+        let mut out = self.experiment.table("Table 5", &[]);
         let searches = self.searches();
         for (search, &sims) in searches.iter().flat_map(|s| self.t.net.iter().map(move |n| (*s, n))) {
             let row = self.search(search, sims)?;
-            let [a, b, c, d] = TABLE_5.iter().find(|p| p.0 == sims).map_or(["-"; 4].map(String::from), |p| {
-                [p.1.to_string(), p.2.to_string(), p.3.to_string(), format!("{}, {}", p.4, p.5)]
-            });
+            let [a, b, c, d] = self.experiment.quoted_cells("Table 5", sims);
             let good = format!("{:.0}", row.mean(|g| g.mean(|d| d.cut)));
             let by_seed: Vec<String> =
                 row.0.iter().map(|g| format!("{:.0} %", 100.0 * g.pairs().wdl().score())).collect();
@@ -341,30 +310,29 @@ impl Stage<'_> {
         Ok(vec![out])
     }
 
-    fn equations(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn equations(&self) -> Result<Vec<PaperTable>> {
         let sims = self.t.compare;
         let row = self.search(self.searches()[1], sims)?;
         let (moves, time) = (row.mean(AnnotatedGames::moves), row.ms());
         let closing = row.mean(|g| g.mean(|d| d.again as u8 as f64)) * moves;
         let real = moves - closing;
-        let title = "what a rule that closes boxes at once would save";
-        let mut out = PaperTable::new("Equations 4-6", title, " | paper | ours");
-        out.row(&[&"our moves a game, Mvs", &10, &format!("{moves:.2}")]);
-        out.row(&[&"of these closing boxes, CB", &6, &format!("{closing:.2}")]);
-        out.row(&[&"(4) real moves, RMvs = Mvs - CB", &4, &format!("{real:.2}")]);
-        out.row(&[&"ms a move, MT", &7345, &format!("{time:.1}")]);
-        out.row(&[&"(5) ms a game, MTG = MT * RMvs", &29380, &format!("{:.1}", time * real)]);
-        let then = format!("{:.1}", time * real / moves.max(1e-9));
-        out.row(&[&"(6) ms a move then, MT' = MTG / Mvs", &2938, &then]);
-        out.note(format!("improved, with the net, at {} iterations", thousands(sims)));
+        let mut out = self.experiment.table("Equations 4-6", &[&thousands(sims)]);
+        for (label, ours) in [
+            ("our moves a game, Mvs", format!("{moves:.2}")),
+            ("of these closing boxes, CB", format!("{closing:.2}")),
+            ("(4) real moves, RMvs = Mvs - CB", format!("{real:.2}")),
+            ("ms a move, MT", format!("{time:.1}")),
+            ("(5) ms a game, MTG = MT * RMvs", format!("{:.1}", time * real)),
+            ("(6) ms a move then, MT' = MTG / Mvs", format!("{:.1}", time * real / moves.max(1e-9))),
+        ] {
+            let [paper] = self.experiment.quoted_cells("Equations 4-6", label);
+            out.row(&[&label, &paper, &ours]);
+        }
         Ok(vec![out])
     }
 
-    fn table6(&self) -> Result<Vec<PaperTable>, RunError> {
-        let mut out = PaperTable::new("Table 6", "the rival's winning rate", "match | paper | ours");
-        for (name, rate) in [("Dabble", 100), ("PRsBoxes", 90), ("MCTS", 100)] {
-            out.row(&[&format!("QDab against {name}"), &format!("{rate} % (quoted)"), &"-"]);
-        }
+    fn table6(&self) -> Result<Vec<PaperTable>> {
+        let mut out = self.experiment.table("Table 6", &[]);
         for search in self.searches() {
             let w = self.search(search, self.t.compare)?.wdl();
             let lost = share(w.losses as f64 / w.games().max(1) as f64);
@@ -376,11 +344,9 @@ impl Stage<'_> {
     }
 
     /// Net and plain search at equal iterations, at equal time, and the ceiling.
-    fn cost(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn cost(&self) -> Result<Vec<PaperTable>> {
         let (sims, Play { plain, bare, .. }) = (self.t.compare, &self.play);
-        let columns = "search | iterations | score | payoff lost a move | boxes lost a move | ms a move \
-            | family: ms a search | us an iteration";
-        let mut out = PaperTable::new("Cost", "the net at equal iterations and at equal processor time", columns);
+        let mut out = self.experiment.table("Cost", &[]);
         let mut add = |label: &str, sims: &str, row: &SeedGames, pace: Option<[f64; 2]>| {
             let (search, iteration) = (optional(pace.map(|p| p[1]), 1), optional(pace.map(|p| p[0]), 3));
             out.join(&[&label, &sims], &row.cells()[1..5], &[&search, &iteration]);
@@ -429,12 +395,9 @@ impl Stage<'_> {
         Ok(vec![out])
     }
 
-    fn sweep(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn sweep(&self) -> Result<Vec<PaperTable>> {
         let t = &self.t;
-        let title = format!("the threshold, at {} iterations", thousands(t.sweep_sims));
-        let columns = "threshold | playouts cut | questions an iteration | score | payoff lost a move \
-            | boxes lost a move | us an iteration";
-        let mut out = PaperTable::new("Sweep", title, columns);
+        let mut out = self.experiment.table("Sweep", &[&thousands(t.sweep_sims)]);
         for &threshold in &t.sweep {
             let spec = set(&set(&self.play.agent, "sims", t.sweep_sims), THRESHOLD, threshold);
             let row = self.with_nets(&format!("sweep-{threshold}"), &spec, &t.rival, (&self.starts, t.sweep_games))?;
@@ -442,18 +405,15 @@ impl Stage<'_> {
             let (cut, asked) = (share(per(|d| d.cut)), format!("{:.2}", per(|d| d.asked)));
             out.join(&[&threshold, &cut, &asked], &row.cells()[1..4], &[&format!("{:.3}", 1e3 * per(|d| d.ms))]);
         }
-        out.note("the paper found 0.9 by a sweep that it does not show");
         Ok(vec![out])
     }
 
     /// Sure predictions against exact results in states that random playouts from the family reach: those that the net is
     /// asked about in earnest.
-    fn accuracy(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn accuracy(&self) -> Result<Vec<PaperTable>> {
         let threshold = self.play.agent.get(THRESHOLD).and_then(|t| t.name.parse().ok()).unwrap_or(0.9f32);
-        let title = format!("predictions at threshold {threshold} against exact results, in states of random playouts");
-        let columns = "free edges | states | sure | of these right | right in all states";
-        let mut out = PaperTable::new("Accuracy", title, columns);
-        let nets: Vec<InferenceNet> = self.trained.iter().map(load).collect::<Result<_, RunError>>()?;
+        let mut out = self.experiment.table("Accuracy", &[&threshold]);
+        let nets: Vec<InferenceNet> = self.trained.iter().map(load).collect::<Result<_>>()?;
         let parts =
             self.arena.run.stage("accuracy", self.starts.len(), |i| Ok(Json(self.predictions(i, &nets, threshold))))?;
         let (mut bins, mut all) = (Vec::new(), Bin::default());
@@ -499,12 +459,11 @@ impl Stage<'_> {
         bins
     }
 
-    fn empty(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn empty(&self) -> Result<Vec<PaperTable>> {
         let t = &self.t;
         let (start, shown) = ([self.experiment.table.start().text()], thousands(t.empty_sims));
         let from = (&start[..], t.empty_games);
-        let title = format!("from the empty board, {shown} iterations a move, {} games a row", t.empty_games);
-        let mut out = PaperTable::new("Empty", title, "match | won-drawn-lost | score | ms a move");
+        let mut out = self.experiment.table("Empty", &[&shown, &t.empty_games]);
         let (plain, agent) = (set(&self.play.plain, "sims", t.empty_sims), set(&self.play.agent, "sims", t.empty_sims));
         let rows = [
             ("plain UCT against the rival", SeedGames(vec![self.games("empty-plain", &plain, &t.rival, from)?])),
@@ -515,12 +474,11 @@ impl Stage<'_> {
             let [wdl, score, _, _, ms, _] = row.cells();
             out.row(&[label, &wdl, &score, &ms]);
         }
-        out.note("the same board each time: games differ by the seeds of the players only");
         Ok(vec![out])
     }
 }
 
-fn load(trained: &Trained) -> Result<InferenceNet, RunError> {
+fn load(trained: &Trained) -> Result<InferenceNet> {
     let bytes = std::fs::read(&trained.model).map_err(|e| RunError::File(trained.model.clone(), e))?;
     Ok(Model::from_bytes(&bytes)?.inference_net()?)
 }

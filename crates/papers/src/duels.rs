@@ -3,12 +3,10 @@
 use crate::experiment::Experiment;
 use ludex_core::Rng;
 use ludex_play::arena::{Contest, PairResult, Tally, tally};
-use ludex_play::openings::Openings;
 use ludex_play::stats::{Interval, Pairs, Wdl, seeds_interval};
 use ludex_play::{Spec, Table};
 use ludex_train::measure::{LEVEL, MatchSummary, summary};
-use ludex_train::store::{Json, Run, RunError};
-use serde::{Serialize, de::DeserializeOwned};
+use ludex_train::store::{Result, Run, RunError};
 
 /// The run in which matches between what was learned are kept.
 pub(crate) struct Arena<'e> {
@@ -35,33 +33,21 @@ impl Arena<'_> {
         &self,
         name: &str,
         seeds: &[u64],
-        (games, opening_plies): (usize, u32),
+        games: (usize, u32),
         agents: impl Fn(usize) -> ([Spec; 2], u64),
-    ) -> Result<Duels, RunError> {
+    ) -> Result<Duels> {
         let table = &*self.experiment.table;
         let duel = |(i, &of): (usize, &u64)| {
             let (agents, seed) = agents(i);
-            let contest = Contest {
-                game: table.info().name.clone(),
-                agents: agents.to_vec(),
-                pairs: games.div_ceil(2),
-                openings: Openings::Random(opening_plies),
-                seed: Rng::derive(seed, 99),
-                sprt: None,
-            };
+            let contest = Contest::new(table, agents.to_vec(), games, Rng::derive(seed, 99));
             let (tallies, results) = self.contest(&format!("{name}-seed{of}"), table, &contest)?;
             Ok(Duel { seed: of, summary: summary(&contest, &results), pairs: tallies[0].pairs })
         };
-        Ok(Duels(seeds.iter().enumerate().map(duel).collect::<Result<_, RunError>>()?))
+        Ok(Duels(seeds.iter().enumerate().map(duel).collect::<Result<_>>()?))
     }
 
     /// A contest that is kept under this name. An agent that fails makes no table: it is an error.
-    pub fn contest(
-        &self,
-        name: &str,
-        table: &dyn Table,
-        contest: &Contest,
-    ) -> Result<(Vec<Tally>, Vec<PairResult>), RunError> {
+    pub fn contest(&self, name: &str, table: &dyn Table, contest: &Contest) -> Result<(Vec<Tally>, Vec<PairResult>)> {
         let results = self.run.contest(name, table, contest)?;
         let tallies = tally(contest, &results);
         let failures = tallies.iter().flat_map(|t| [(t.a, t.faults[0]), (t.b, t.faults[1])]);
@@ -70,21 +56,6 @@ impl Arena<'_> {
             return Err(RunError::Learning(format!("agent \"{agent}\" failed in {n} games of {name}")));
         }
         Ok((tallies, results))
-    }
-
-    /// What was found out once and kept, so that an experiment that is resumed goes on with the same numbers.
-    pub fn once<T: Serialize + DeserializeOwned + Send>(
-        &self,
-        name: &str,
-        find: impl FnOnce() -> Result<T, RunError>,
-    ) -> Result<T, RunError> {
-        let part = format!("{name}/0000");
-        if let Some(Json(found)) = self.run.find(&part)? {
-            return Ok(found);
-        }
-        let found = Json(find()?);
-        self.run.keep(&part, &found)?;
-        Ok(found.0)
     }
 }
 

@@ -5,12 +5,13 @@
 
 use crate::duels::Arena;
 use crate::paper::Paper;
-use crate::paper_table::PaperTable;
-use ludex_play::{ModelRef, Spec, Table};
+use crate::paper_table::{PaperTable, TableText};
+use ludex_play::{ModelRef, Spec, Table, in_parallel};
 use ludex_train::plot::{Frame, Series, svg};
-use ludex_train::store::{Run, RunError, RunObserver, Silent, branch};
-use ludex_train::{Job, Plan, Report, options, read_options, systems::system};
+use ludex_train::store::{Result, Run, RunError, RunObserver, Silent, branch};
+use ludex_train::{Job, Plan, Report, check_bounds, options, read_options, systems::system};
 use serde::de::DeserializeOwned;
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub struct Experiment {
 }
 
 /// Names of tables that are made together, and what makes them.
-pub(crate) type Maker<'n, S> = (&'n [&'n str], fn(&S) -> Result<Vec<PaperTable>, RunError>);
+pub(crate) type Maker<'n, S> = (&'n [&'n str], fn(&S) -> Result<Vec<PaperTable>>);
 
 /// Nobody learns with more seeds.
 const MOST_SEEDS: usize = 10_000;
@@ -54,7 +55,7 @@ impl Experiment {
 
     /// Learns, plays and gives the tables that are wanted; none if the paper has no such table for this game. Every option is
     /// checked before any work.
-    pub fn reproduce(&self) -> Result<Vec<PaperTable>, RunError> {
+    pub fn reproduce(&self) -> Result<Vec<PaperTable>> {
         let refuse = |line: String| Err(RunError::Options(line));
         let mut unique = self.seeds.clone();
         unique.sort_unstable();
@@ -86,8 +87,8 @@ impl Experiment {
     pub(crate) fn make<S>(
         &self,
         makers: &[Maker<'_, S>],
-        stage: impl FnOnce() -> Result<S, RunError>,
-    ) -> Result<Vec<PaperTable>, RunError> {
+        stage: impl FnOnce() -> Result<S>,
+    ) -> Result<Vec<PaperTable>> {
         if !makers.iter().any(|(names, _)| self.wants_any(names)) {
             return Ok(Vec::new());
         }
@@ -97,7 +98,30 @@ impl Experiment {
             let wanted = |t: &PaperTable| self.wants(&t.name) || !names.contains(&t.name.as_str());
             all.extend(make(&stage)?.into_iter().filter(wanted));
         }
+        all.iter_mut().for_each(|t: &mut PaperTable| t.notes.append(&mut t.closing));
         Ok(all)
+    }
+
+    /// What is known of a table beforehand.
+    pub(crate) fn text(&self, name: &str) -> TableText {
+        let mut all: HashMap<String, TableText> = toml::from_str(self.paper.tables).expect("a well-formed file");
+        all.remove(name).unwrap_or_else(|| panic!("{} has no table {name}", self.paper.name))
+    }
+
+    /// The table of this name before our rows, with these values in its title, columns and notes.
+    pub(crate) fn table(&self, name: &str, values: &[&dyn Display]) -> PaperTable {
+        self.text(name).table(name, values)
+    }
+
+    /// The cells that the paper has in a row of a table.
+    pub(crate) fn quoted(&self, table: &str, row: impl Display) -> Option<Vec<String>> {
+        self.text(table).quoted.remove(&row.to_string())
+    }
+
+    /// The same; dashes if the paper has no such row.
+    pub(crate) fn quoted_cells<const N: usize>(&self, table: &str, row: impl Display) -> [String; N] {
+        let cells = self.quoted(table, row).map(|cells| cells.try_into().expect("as many cells as columns"));
+        cells.unwrap_or_else(|| [(); N].map(|()| "-".into()))
     }
 
     /// The settings of the paper, and those of the system.
@@ -106,15 +130,16 @@ impl Experiment {
     }
 
     /// The paper's options, the one section of its file.
-    pub(crate) fn options<T: DeserializeOwned>(&self) -> Result<T, RunError> {
+    pub(crate) fn options<T: DeserializeOwned>(&self) -> Result<T> {
         let options = options(self.paper.file, &self.preset, &self.settings().0)?;
-        check_options(&options, "")?;
+        check_lists(&options, "")?;
+        check_bounds(&options, "", BOUNDS, (0.0, f64::MAX))?;
         let section = options.values().find_map(|v| v.as_table()).cloned().unwrap_or_default();
         read_options(&section)
     }
 
     /// One of the system's options, by its path.
-    pub(crate) fn system_option<T: DeserializeOwned>(&self, path: &str) -> Result<T, RunError> {
+    pub(crate) fn system_option<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let options = self.plan(self.seeds[0], &[])?.options;
         let found = path.split('.').try_fold(&toml::Value::Table(options), |at, key| at.get(key)).cloned();
         let found = found.and_then(|value| value.try_into().ok());
@@ -122,7 +147,7 @@ impl Experiment {
     }
 
     /// The plan of one seed, with settings of the experiment's own before those of the user.
-    pub fn plan(&self, seed: u64, own: &[String]) -> Result<Plan, RunError> {
+    pub fn plan(&self, seed: u64, own: &[String]) -> Result<Plan> {
         let settings = [own, &self.settings().1].concat();
         Plan::new(&*self.table, system(self.paper.system)?, &self.preset, seed, &settings)
     }
@@ -138,7 +163,7 @@ impl Experiment {
     }
 
     /// What is to be learned with one seed, or goes on.
-    pub(crate) fn job(&self, label: &str, seed: u64, own: &[String]) -> Result<Job, RunError> {
+    pub(crate) fn job(&self, label: &str, seed: u64, own: &[String]) -> Result<Job> {
         let plan = self.plan(seed, own)?;
         let dir = self.run_dir(label, seed);
         let run = Run::open(&dir, &plan.to_toml(), true, self.threads, self.observer.clone())?;
@@ -146,29 +171,31 @@ impl Experiment {
     }
 
     /// Learns with one seed, or goes on.
-    pub(crate) fn learn(&self, label: &str, seed: u64, own: &[String]) -> Result<Report, RunError> {
+    pub(crate) fn learn(&self, label: &str, seed: u64, own: &[String]) -> Result<Report> {
         let job = self.job(label, seed, own)?;
         self.observer.note(&format!("learning {label}, seed {seed}, in {}", job.run.dir().display()));
         job.learn()
     }
 
     /// Learns with all seeds, one after the other.
-    pub(crate) fn learn_seeds(&self, label: &str, own: &[String]) -> Result<Vec<Report>, RunError> {
+    pub(crate) fn learn_seeds(&self, label: &str, own: &[String]) -> Result<Vec<Report>> {
         self.seeds.iter().map(|&seed| self.learn(label, seed, own)).collect()
     }
 
     /// Learns with several seeds, as many at a time as there are threads; for systems that learn on one.
-    pub(crate) fn learn_all(&self, label: &str, seeds: &[u64], own: &[String]) -> Result<Vec<Report>, RunError> {
-        let mut all = Vec::new();
-        for group in seeds.chunks(self.threads.clamp(1, 1024)) {
-            let done: Vec<Result<Report, RunError>> = std::thread::scope(|scope| {
-                let started: Vec<_> =
-                    group.iter().map(|&seed| scope.spawn(move || self.learn(label, seed, own))).collect();
-                started.into_iter().map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
-            });
-            all.extend(done.into_iter().collect::<Result<Vec<_>, _>>()?);
-        }
-        Ok(all)
+    pub(crate) fn learn_all(&self, label: &str, seeds: &[u64], own: &[String]) -> Result<Vec<Report>> {
+        let todo: Vec<(usize, u64)> = seeds.iter().copied().enumerate().collect();
+        let mut all: Vec<Option<Result<Report>>> = seeds.iter().map(|_| None).collect();
+        in_parallel(
+            &todo,
+            self.threads,
+            |(i, seed)| Some((i, self.learn(label, seed, own))),
+            |(i, learned)| {
+                all[i] = Some(learned);
+                all[i].as_ref().is_some_and(Result::is_ok)
+            },
+        );
+        all.into_iter().flatten().collect()
     }
 
     /// Learns from the examples of the run `from`, with other settings of what comes after `stages`.
@@ -178,14 +205,14 @@ impl Experiment {
         seed: u64,
         stages: &[&str],
         own: &[String],
-    ) -> Result<Report, RunError> {
+    ) -> Result<Report> {
         let [from, to] = [from, label].map(|l| self.run_dir(l, seed));
         branch(&from, &to, &self.plan(seed, own)?.to_toml(), stages)?;
         self.learn(label, seed, own)
     }
 
     /// The run in which matches between what was learned are kept. Its config has the options of system and paper.
-    pub(crate) fn arena(&self) -> Result<Arena<'_>, RunError> {
+    pub(crate) fn arena(&self) -> Result<Arena<'_>> {
         let mut plan = self.plan(self.seeds[0], &[])?;
         plan.options.extend(options(self.paper.file, &self.preset, &self.settings().0)?);
         let run = Run::open(&self.dir.join("arena"), &plan.to_toml(), true, self.threads, self.observer.clone())?;
@@ -193,7 +220,7 @@ impl Experiment {
     }
 
     /// Draws a plot and tells where it is.
-    pub(crate) fn plot(&self, file: &str, frame: &Frame<'_>, series: &[Series]) -> Result<Option<String>, RunError> {
+    pub(crate) fn plot(&self, file: &str, frame: &Frame<'_>, series: &[Series]) -> Result<Option<String>> {
         let (svg, path) = (svg(frame, series)?, self.dir.join(file));
         let written = std::fs::create_dir_all(&self.dir).and_then(|()| std::fs::write(&path, svg));
         written.map_err(|e| RunError::File(path.clone(), e))?;
@@ -201,7 +228,7 @@ impl Experiment {
     }
 
     /// Refuses games that are not zero-sum games of two.
-    pub(crate) fn check_zero_sum(&self) -> Result<(), RunError> {
+    pub(crate) fn check_zero_sum(&self) -> Result<()> {
         let info = self.table.info();
         match info.zero_sum && info.players() == 2 {
             true => Ok(()),
@@ -210,45 +237,27 @@ impl Experiment {
     }
 
     /// Refuses an agent of the options that cannot be built; a model need not be there yet.
-    pub(crate) fn check_agent(&self, option: &str, spec: &Spec) -> Result<(), RunError> {
+    pub(crate) fn check_agent(&self, option: &str, spec: &Spec) -> Result<()> {
         self.table.check(spec).map_err(|e| RunError::Agent(option.into(), e))
     }
 }
 
-/// The least and the greatest value of an option, by its name in any paper; lists by element. [`options`] has wider bounds.
-fn bounds(name: &str) -> (f64, f64) {
-    match name {
-        "literal_games" => (0.0, 1e6),
-        "positions" | "accuracy_playouts" => (1.0, 1e6),
-        "ratio" | "k_policies" | "profile_moves" | "hidden" => (1.0, 1e4),
-        "rates" => (1e-12, 1e3),
-        _ if name.ends_with("games") => (1.0, 1e6),
-        _ => (0.0, f64::MAX),
-    }
-}
+/// The least and the greatest value of options of these names, in any paper; lists by element. [`options`] has wider bounds.
+const BOUNDS: &str = "
+    literal_games 0 1e6   positions 1 1e6   accuracy_playouts 1 1e6   ratio 1 1e4   k_policies 1 1e4   profile_moves 1 1e4
+    hidden 1 1e4   rates 1e-12 1e3   games 1 1e6   height_games 1 1e6   mcts_games 1 1e6   budget_games 1 1e6
+    test_games 1 1e6   direct_games 1 1e6   least_games 1 1e6   tournament_games 1 1e6   regressor_games 1 1e6
+    k_games 1 1e6   sweep_games 1 1e6   empty_games 1 1e6";
 
-/// Refuses numbers outside their bounds, and empty lists apart from those of settings.
-fn check_options(options: &toml::Table, path: &str) -> Result<(), RunError> {
-    for (name, value) in options {
-        let path = format!("{path}{name}");
-        let (low, high) = bounds(name);
-        let list = match value {
-            toml::Value::Table(inner) => {
-                check_options(inner, &format!("{path}."))?;
-                continue;
-            }
-            toml::Value::Array(list) if list.is_empty() && !matches!(name.as_str(), "literal" | "set") => {
-                return Err(RunError::Options(format!("{path} is empty")));
-            }
-            toml::Value::Array(list) => list,
-            other => std::slice::from_ref(other),
-        };
-        let numbers = list.iter().filter_map(|v| v.as_float().or(v.as_integer().map(|n| n as f64)));
-        if let Some(n) = numbers.into_iter().find(|n| !(low..=high).contains(n)) {
-            return Err(RunError::Options(format!("{path}={n} does not lie between {low} and {high}")));
+/// Refuses empty lists, apart from those of settings.
+fn check_lists(options: &toml::Table, path: &str) -> Result<()> {
+    options.iter().try_for_each(|(name, value)| match value {
+        toml::Value::Table(inner) => check_lists(inner, &format!("{path}{name}.")),
+        toml::Value::Array(list) if list.is_empty() && !matches!(name.as_str(), "literal" | "set") => {
+            Err(RunError::Options(format!("{path}{name} is empty")))
         }
-    }
-    Ok(())
+        _ => Ok(()),
+    })
 }
 
 /// A number that a system reports.
@@ -262,7 +271,7 @@ pub(crate) fn optional(number: Option<f64>, digits: usize) -> String {
 }
 
 /// A number that a system must report.
-pub(crate) fn needed(report: &Report, path: &str) -> Result<f64, RunError> {
+pub(crate) fn needed(report: &Report, path: &str) -> Result<f64> {
     let line = || RunError::Learning(format!("the report of {} has no figure {path}", report.config.system));
     figure(report, path).ok_or_else(line)
 }

@@ -38,7 +38,7 @@ mod common {
     pub(crate) use ludex_play::{ModelRef, Position, Spec, Table};
     pub(crate) use ludex_train::Report;
     pub(crate) use ludex_train::plot::{Frame, Series};
-    pub(crate) use ludex_train::store::{Json, RunError, entries};
+    pub(crate) use ludex_train::store::{Json, Result, RunError, entries};
     pub(crate) use ludex_train::systems::with_model;
     pub(crate) use serde::Deserialize;
 }

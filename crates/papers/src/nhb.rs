@@ -7,6 +7,8 @@
 use crate::common::*;
 use ludex_play::openings::random_openings;
 use ludex_play::{Limit, PartKind};
+use ludex_train::systems;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 /// `papers/nhb.toml` explains them.
@@ -22,32 +24,11 @@ struct Reproduce {
     depth: u32,
 }
 
-/// A test of the paper: training matches; losses, draws and wins.
-type Row = (usize, [u32; 3]);
+/// The move times of Table 1.
+const TIMES: [&str; 3] = ["0.25 s", "0.5 s", "1 s"];
 
-/// Table 1, by move time.
-#[rustfmt::skip]
-const TABLE_1: [(&str, [Row; 10]); 3] = [
-    ("0.25 s", [(20, [79, 11, 110]), (40, [53, 9, 138]), (60, [46, 13, 141]), (80, [68, 18, 114]), (100, [46, 12, 142]),
-        (120, [42, 10, 148]), (140, [66, 11, 123]), (160, [59, 9, 132]), (180, [60, 14, 126]), (200, [47, 13, 140])]),
-    ("0.5 s", [(10, [54, 14, 132]), (20, [68, 12, 120]), (30, [88, 13, 99]), (40, [44, 12, 144]), (50, [43, 9, 148]),
-        (60, [69, 13, 118]), (70, [50, 8, 142]), (80, [54, 13, 133]), (90, [58, 7, 135]), (100, [55, 11, 134])]),
-    ("1 s", [(5, [59, 18, 123]), (10, [64, 13, 123]), (15, [57, 13, 130]), (20, [69, 16, 115]), (25, [61, 19, 120]),
-        (30, [47, 18, 135]), (35, [84, 18, 98]), (40, [77, 12, 111]), (45, [62, 14, 124]), (50, [61, 10, 129])]),
-];
-
-/// Table 2: NHB.
-#[rustfmt::skip]
-const TABLE_2: [Row; 10] = [
-    (50, [36, 5, 59]), (100, [24, 4, 72]), (150, [39, 2, 59]), (200, [36, 0, 64]), (250, [30, 6, 64]),
-    (300, [41, 4, 55]), (350, [38, 5, 57]), (400, [42, 2, 56]), (550, [39, 2, 59]), (600, [36, 3, 61]),
-];
-
-/// Table 2: losses, draws and wins of heuristics made by hand; the paper calls `pieces` piece-advantage.
-const TABLE_2_HAND: [(&str, [u32; 3]); 2] = [("pieces", [53, 3, 44]), ("positional", [26, 2, 72])];
-
-/// The hidden units of nets that never learned: the same for every seed.
-const UNTRAINED_HIDDEN: usize = 100;
+/// The heuristics made by hand of Table 2.
+const BY_HAND: [&str; 2] = ["pieces", "positional"];
 
 /// All that the tables share.
 struct Stage<'e> {
@@ -70,13 +51,9 @@ struct Budget {
 /// Training matches, and the tests after them.
 type Test = (usize, Duels);
 
-/// The agent with a heuristic that never learned.
+/// The agent with a net that never learned.
 fn untrained(agent: &Spec) -> Spec {
-    let mut agent = agent.clone();
-    agent.set("eval", "random");
-    agent.set("eval.by", "net");
-    agent.set("eval.hidden", UNTRAINED_HIDDEN);
-    agent
+    systems::untrained(agent, "net", systems::UNTRAINED_HIDDEN)
 }
 
 impl Reproduce {
@@ -88,7 +65,7 @@ impl Reproduce {
         [UNMEASURED.to_string(), format!("search.nodes={nodes}"), format!("cycle.matches={matches}")]
     }
 
-    fn check(&self, experiment: &Experiment, matches: u64) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, matches: u64) -> Result<()> {
         for &nodes in &self.budgets {
             experiment.check_agent("reproduce.budgets", &set(&Spec::word("minimax"), "nodes", nodes))?;
             experiment.plan(0, &self.settings(matches, nodes, true))?;
@@ -99,36 +76,28 @@ impl Reproduce {
 }
 
 /// Carries out the paper's experiments.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     let (r, matches): (Reproduce, u64) = (experiment.options()?, experiment.system_option("cycle.matches")?);
     r.check(experiment, matches)?;
     let main = if experiment.table.info().family() == "othello" { "Table 2" } else { "Table 1" };
     let makers: [Maker<'_, Stage<'_>>; 3] =
         [(&[main], Stage::tests), (&["Direct"], Stage::direct), (&["Order"], Stage::order)];
-    experiment.make(&makers, || learned(experiment, r, matches, main))
-}
-
-/// Learns with all budgets that are needed and all seeds.
-fn learned<'e>(
-    experiment: &'e Experiment,
-    r: Reproduce,
-    matches: u64,
-    main: &'static str,
-) -> Result<Stage<'e>, RunError> {
-    let reversi = main == "Table 2";
-    // Reversi has one budget in the paper, and what follows the tests needs the first only.
-    let wanted = if reversi || !experiment.wants(main) { &r.budgets[..1] } else { &r.budgets[..] };
-    let mut learned = Vec::new();
-    for &nodes in wanted {
-        let reports = experiment.learn_seeds(&format!("nodes{nodes}"), &r.settings(matches, nodes, reversi))?;
-        let agent = reports[0].agent.clone().without("model").without("cpu_ms");
-        learned.push(Budget { nodes, agent: set(&agent, "nodes", nodes), reports });
-    }
-    Ok(Stage { experiment, arena: experiment.arena()?, r, main, learned })
+    experiment.make(&makers, || {
+        let reversi = main == "Table 2";
+        // Reversi has one budget in the paper, and what follows the tests needs the first only.
+        let wanted = if reversi || !experiment.wants(main) { &r.budgets[..1] } else { &r.budgets[..] };
+        let mut learned = Vec::new();
+        for &nodes in wanted {
+            let reports = experiment.learn_seeds(&format!("nodes{nodes}"), &r.settings(matches, nodes, reversi))?;
+            let agent = reports[0].agent.clone().without("model").without("cpu_ms");
+            learned.push(Budget { nodes, agent: set(&agent, "nodes", nodes), reports });
+        }
+        Ok(Stage { experiment, arena: experiment.arena()?, r, main, learned })
+    })
 }
 
 /// The net of every cycle of a run, with its training matches.
-fn cycle_models(report: &Report) -> Result<Vec<(usize, PathBuf)>, RunError> {
+fn cycle_models(report: &Report) -> Result<Vec<(usize, PathBuf)>> {
     let run = run_model(report);
     let matches = report.config.options["cycle"]["matches"].as_integer().unwrap_or(1) as usize;
     let mut models = Vec::new();
@@ -147,50 +116,37 @@ impl Stage<'_> {
     }
 
     /// Tables 1 and 2: the net of every cycle of every seed, and heuristics made by hand, against nets that never learned.
-    fn tests(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn tests(&self) -> Result<Vec<PaperTable>> {
         let connect4 = self.experiment.table.info().family() == "connect4";
         let mut all = Vec::new();
         for (i, budget) in self.learned.iter().enumerate() {
-            let quoted = TABLE_1.get(i).filter(|_| connect4);
-            let time = quoted.map_or(String::new(), |(time, _)| format!(" (paper: {time})"));
-            let (title, quoted) = match self.main {
-                "Table 2" => ("NHB and heuristics made by hand against random ones", &TABLE_2[..]),
-                _ => ("tests by training matches", quoted.map_or(&[][..], |q| &q.1)),
-            };
+            let time = TIMES.get(i).filter(|_| connect4);
+            let shown = time.map_or(String::new(), |time| format!(" (paper: {time})"));
             let seeds: String = self.seeds().iter().map(|seed| format!("seed {seed}, L / D / W | ")).collect();
-            let columns = format!("training matches | paper, L / D / W | {seeds}wins | score");
-            let mut out = PaperTable::new(self.main, format!("{title}, {} nodes a move{time}", budget.nodes), &columns);
-            let mut add = |name: &str, paper: Option<[u32; 3]>, duels: &Duels| {
+            let hidden: Vec<String> = budget.reports.iter().map(|r| r.figures["hidden"].to_string()).collect();
+            let (tests, hidden) = (&self.r.test_games, hidden.join(", "));
+            let values: [&dyn Display; 6] = [&budget.nodes, &shown, &seeds, tests, &budget.nodes, &hidden];
+            let mut out = self.experiment.table(self.main, &values);
+            let mut add = |name: &str, row: &str, duels: &Duels| {
                 // Losses, draws and wins, as the paper prints them.
                 let ldw: Vec<String> = duels.0.iter().map(|d| wdl_text(&d.summary.wdl.flipped())).collect();
-                let paper = paper.map_or("-".into(), counts);
+                let [paper] = self.experiment.quoted_cells(self.main, row);
                 out.join(&[&name, &paper], &ldw, &[&share(duels.win_rate()), &duels.score_text()]);
             };
             let tests = self.cycle_tests(budget)?;
             for (matches, duels) in &tests {
-                let paper = quoted.iter().find(|r| r.0 == *matches).map(|r| r.1);
-                add(&format!("NHB, {matches}"), paper, duels);
+                let name = format!("NHB, {matches}");
+                let row = time.map_or(name.clone(), |time| format!("{time}, {matches}"));
+                add(&name, &row, duels);
             }
-            for (name, paper) in TABLE_2_HAND.into_iter().filter(|_| self.main == "Table 2") {
+            for name in BY_HAND.into_iter().filter(|_| self.main == "Table 2") {
                 let hand = budget.agent.clone().with("eval", name);
-                let agent = |s: usize| (hand.clone(), self.seeds()[s]);
-                add(
-                    name,
-                    Some(paper),
-                    &self.against_untrained(&format!("test-{}-{name}", budget.nodes), budget, agent)?,
-                );
+                let file = format!("test-{}-{name}", budget.nodes);
+                add(name, name, &self.against_untrained(&file, budget, |s| (hand.clone(), self.seeds()[s]))?);
             }
             let mean = tests.iter().map(|t| t.1.win_rate()).sum::<f64>() / tests.len().max(1) as f64;
             let last = tests.last().map_or(0.0, |t| t.1.win_rate());
             out.note(format!("wins at the end {}, on the mean of all rows {}", share(last), share(mean)));
-            out.note(format!(
-                "{} test games a row and seed, {} nodes a move for both, a new net with random weights as opponent in \
-                every game, both colours; intervals over seeds first, pairs second",
-                self.r.test_games, budget.nodes
-            ));
-            let hidden: Vec<String> = budget.reports.iter().map(|r| r.figures["hidden"].to_string()).collect();
-            out.note(format!("hidden units by seed: {}", hidden.join(", ")));
-            out.note("the paper's machine time is not reproducible: its rows stand beside ours by training matches");
             out.plot = if i == 0 { self.curve(&tests)? } else { None };
             all.push(out);
         }
@@ -198,7 +154,7 @@ impl Stage<'_> {
     }
 
     /// The tests of the net of every cycle of every seed.
-    fn cycle_tests(&self, budget: &Budget) -> Result<Vec<Test>, RunError> {
+    fn cycle_tests(&self, budget: &Budget) -> Result<Vec<Test>> {
         let models: Vec<_> = budget.reports.iter().map(cycle_models).collect::<Result<_, _>>()?;
         let mut tests = Vec::new();
         // All runs have the same cycles.
@@ -212,19 +168,14 @@ impl Stage<'_> {
         Ok(tests)
     }
 
-    fn against_untrained(
-        &self,
-        name: &str,
-        budget: &Budget,
-        agent: impl Fn(usize) -> (Spec, u64),
-    ) -> Result<Duels, RunError> {
+    fn against_untrained(&self, name: &str, budget: &Budget, agent: impl Fn(usize) -> (Spec, u64)) -> Result<Duels> {
         self.arena.duels(name, self.seeds(), (self.r.test_games, 0), |s| {
             let (agent, seed) = agent(s);
             ([agent, untrained(&budget.agent)], seed)
         })
     }
 
-    fn curve(&self, tests: &[Test]) -> Result<Option<String>, RunError> {
+    fn curve(&self, tests: &[Test]) -> Result<Option<String>> {
         let title = format!("Wins against nets that never learned, {}", self.experiment.table.info().name);
         let frame = Frame { title: &title, x: "training matches", y: "share of wins", log_x: false };
         let line = |name: String, wins: &dyn Fn(&Duels) -> f64| {
@@ -239,12 +190,10 @@ impl Stage<'_> {
 
     /// Matches against every heuristic made by hand that the game has, and against a net that never learned, at equal nodes
     /// and at equal time.
-    fn direct(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn direct(&self) -> Result<Vec<PaperTable>> {
         let budget = &self.learned[0];
         let r = &self.r;
-        let title = format!("the last nets against heuristics, after {} random plies", r.opening_plies);
-        let columns = "opponent's heuristic | budget | seed | W / D / L | score | Elo | ms a move, ours and theirs";
-        let mut out = PaperTable::new("Direct", title, columns);
+        let mut out = self.experiment.table("Direct", &[&r.opening_plies]);
         let by_time = set(&budget.agent.clone().without("nodes"), "cpu_ms", r.cpu_ms);
         let searches = [(format!("{} nodes", budget.nodes), &budget.agent), (format!("{} ms", r.cpu_ms), &by_time)];
         let parts = self.experiment.table.parts();
@@ -268,20 +217,16 @@ impl Stage<'_> {
                 out.row(&[&name, label, &"all", &"-", &duels.score_text(), &"-", &"-"]);
             }
         }
-        out.note("all players have the same alpha-beta, ordered by their own heuristic; pairs with colours swapped");
-        out.note("equal nodes compare what is known, equal time what it costs to know it");
         Ok(vec![out])
     }
 
     /// Nodes to a given depth, the same heuristic at the leaves, by order of moves.
-    fn order(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn order(&self) -> Result<Vec<PaperTable>> {
         let budget = &self.learned[0];
         /// Positions in a part.
         const PART: usize = 10;
         let (r, table) = (&self.r, &*self.experiment.table);
-        let title = format!("nodes to depth {} from {} random positions, by order of moves", r.depth, r.positions);
-        let columns = "seed | learned | none | random | none / learned | random / learned";
-        let mut out = PaperTable::new("Order", title, columns);
+        let mut out = self.experiment.table("Order", &[&r.depth, &r.positions]);
         // Early and late positions alike.
         let plies = [4, 8, 12, 16];
         let seed = Rng::derive(self.seeds()[0], 77);
@@ -290,7 +235,7 @@ impl Stage<'_> {
         let positions: Vec<String> = plies.iter().flat_map(openings).collect();
         for report in &budget.reports {
             let agent = budget.agent.clone().without("nodes").with("model", run_model(report));
-            let nodes = |order: &str, text: &str| -> Result<u64, RunError> {
+            let nodes = |order: &str, text: &str| -> Result<u64> {
                 let mut agent = agent.clone();
                 agent.set("order", order);
                 let mut player = table.agent(&agent, seed).map_err(|e| RunError::Agent("minimax".into(), e))?;
@@ -301,7 +246,7 @@ impl Stage<'_> {
             let stage = format!("order-{}-{}", r.depth, report.seed);
             let parts = self.arena.run.stage(&stage, positions.len().div_ceil(PART), |part| {
                 let chunk = positions.chunks(PART).nth(part).unwrap_or_default().iter();
-                let count = |text: &String| -> Result<[u64; 3], RunError> {
+                let count = |text: &String| -> Result<[u64; 3]> {
                     Ok([nodes("eval", text)?, nodes("none", text)?, nodes("random", text)?])
                 };
                 Ok(Json(chunk.map(count).collect::<Result<Vec<_>, _>>()?))
@@ -314,10 +259,6 @@ impl Stage<'_> {
             let ratio = |o: usize| format!("{:.2}", total[o] as f64 / total[0].max(1) as f64);
             out.row(&[&report.seed, &a, &b, &c, &ratio(1), &ratio(2)]);
         }
-        out.note(
-            "mean nodes a position; iterative deepening with a table in all three, so each begins with its own best",
-        );
-        out.note("the learned order also asks the net for every child: those calls are not nodes");
         Ok(vec![out])
     }
 }

@@ -1,6 +1,7 @@
 //! Tables and figures as data, as Markdown and as text.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fmt::Display;
 
 /// A table or figure of a paper, with our numbers.
@@ -18,15 +19,44 @@ pub struct PaperTable {
     pub notes: Vec<String>,
     /// The file of a plot.
     pub plot: Option<String>,
+    /// Notes that come after those about what was found.
+    #[serde(skip)]
+    pub(crate) closing: Vec<String>,
+}
+
+/// What is known of a table beforehand; `papers/*.tables.toml` have it.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TableText {
+    /// Each `{}` in title, columns and notes stands for a value, in this order.
+    title: String,
+    /// The heads of the columns, between bars.
+    columns: String,
+    /// Rows of the paper, before ours.
+    rows: Vec<Vec<String>>,
+    /// Cells that the paper has in a row of ours.
+    pub quoted: HashMap<String, Vec<String>>,
+    /// What readers must know, whatever was found.
+    notes: Vec<String>,
+}
+
+impl TableText {
+    /// The table before our rows, with these values in title, columns and notes.
+    pub fn table(self, name: &str, values: &[&dyn Display]) -> PaperTable {
+        let mut values = values.iter();
+        let mut fill = |text: &str| {
+            let mut parts = text.split("{}");
+            let first = parts.next().unwrap_or_default().to_string();
+            parts.fold(first, |text, part| format!("{text}{}{part}", values.next().expect("a value for each place")))
+        };
+        let (title, columns) = (fill(&self.title), fill(&self.columns));
+        let columns = columns.split('|').map(|c| c.trim().to_string()).collect();
+        let (rows, closing) = (self.rows, self.notes.iter().map(|note| fill(note)).collect());
+        PaperTable { name: name.into(), title, columns, rows, notes: vec![], plot: None, closing }
+    }
 }
 
 impl PaperTable {
-    /// A table without rows; the heads of the columns stand between bars: `seed | score`.
-    pub(crate) fn new(name: &str, title: impl Into<String>, columns: &str) -> Self {
-        let columns = columns.split('|').map(|c| c.trim().to_string()).collect();
-        PaperTable { name: name.into(), title: title.into(), columns, rows: vec![], notes: vec![], plot: None }
-    }
-
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: &[&dyn Display]) {
         self.join(cells, &[], &[]);

@@ -5,6 +5,8 @@
 //! one or two games; ours begin at random openings, each played with both colours.
 
 use crate::common::*;
+use ludex_train::systems::composed;
+use std::fmt::Display;
 
 /// `papers/uct-ccnn.toml` explains them.
 #[derive(Deserialize)]
@@ -28,46 +30,6 @@ struct Play {
     minimax: Spec,
 }
 
-/// A height, and wins, draws and losses not starting and starting.
-type Height = (u32, [u32; 3], [u32; 3]);
-
-/// What the paper reports for a game.
-struct Quoted {
-    game: &'static str,
-    /// Examples for training and test, error and neurons, with the small and the large budget.
-    nets: [[&'static str; 3]; 2],
-    /// With the small and the large budget.
-    heights: [&'static [Height]; 2],
-    /// NeuralMCTS, not starting and starting.
-    mcts: [[u32; 3]; 2],
-}
-
-#[rustfmt::skip]
-const QUOTED: [Quoted; 2] = [
-    Quoted {
-        game: "othello",
-        nets: [["149,876 + 16,653", "0.015167", "51"], ["144,219 + 16,024", "0.012592", "47"]],
-        heights: [
-            &[(3, [100, 0, 0], [0, 0, 100]), (4, [0, 0, 100], [0, 0, 100]), (5, [0, 0, 100], [0, 0, 100]),
-              (6, [0, 0, 100], [100, 0, 0]), (7, [0, 0, 100], [0, 0, 100])],
-            &[(3, [0, 0, 100], [0, 0, 100]), (4, [0, 0, 100], [0, 0, 100]), (5, [57, 0, 43], [0, 0, 100]),
-              (6, [100, 0, 0], [100, 0, 0]), (7, [100, 0, 0], [30, 0, 70])],
-        ],
-        mcts: [[156, 6, 38], [154, 3, 43]],
-    },
-    Quoted {
-        game: "morris",
-        nets: [["167,360 + 18,596", "0.015397", "34"], ["258,260 + 28,696", "0.017419", "37"]],
-        heights: [
-            &[(3, [45, 0, 55], [0, 0, 100]), (4, [0, 17, 83], [5, 11, 84]), (5, [0, 15, 85], [5, 4, 91]),
-              (6, [6, 1, 93], [0, 0, 100])],
-            &[(3, [100, 0, 0], [0, 0, 100]), (4, [0, 4, 96], [0, 4, 96]), (5, [65, 35, 0], [0, 1, 99]),
-              (6, [0, 3, 97], [1, 9, 90])],
-        ],
-        mcts: [[60, 61, 79], [31, 50, 119]],
-    },
-];
-
 /// Milliseconds a move of NeuralMinimax and its opponent where both have the same time.
 const EQUAL_MS: u64 = 5;
 
@@ -86,7 +48,6 @@ struct Stage<'e> {
     play: Play,
     /// What the tables of heights are called.
     names: [&'static str; 2],
-    quoted: Option<&'static Quoted>,
     /// Simulations a move of the first budget.
     sims: u64,
     /// The tuned constant.
@@ -100,15 +61,6 @@ fn fixed(c: f64, sims: u64) -> Vec<String> {
     own.into_iter().chain([format!("generate.c={c}"), format!("generate.sims={sims}")]).collect()
 }
 
-/// The agent with the constant in place of `c=tuned`.
-fn tuned(spec: &Spec, c: f64) -> Spec {
-    let mut spec = spec.clone();
-    if spec.get("c").is_some_and(|v| v.name == "tuned") {
-        spec.set("c", c);
-    }
-    spec
-}
-
 /// UCT as it was tuned.
 fn uct(c: f64, sims: u64) -> Spec {
     Spec::word("uct").with("c", c).with("form", "kocsis").with("reward", "signed").with("sims", sims)
@@ -120,7 +72,7 @@ impl Reproduce {
         (self.mcts_sims / 5).max(1)
     }
 
-    fn check(&self, experiment: &Experiment, play: &Play) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, play: &Play) -> Result<()> {
         let [sims, most]: [u64; 2] =
             [experiment.system_option("generate.sims")?, experiment.system_option("generate.most_sims")?];
         experiment.plan(0, &fixed(1.0, self.ratio * if sims > 0 { sims } else { most }))?;
@@ -128,14 +80,14 @@ impl Reproduce {
             experiment.check_agent("reproduce.heights", &set(&play.minimax, "depth", height))?;
         }
         for way in &self.ways {
-            experiment.check_agent("reproduce.ways", &set(&tuned(way, 1.0), "sims", 1))?;
+            experiment.check_agent("reproduce.ways", &set(&composed(way, 1.0, &ModelRef::from("model")), "sims", 1))?;
         }
         experiment.check_agent("reproduce.mcts_sims", &uct(1.0, self.mcts_sims))
     }
 }
 
 /// Carries out the paper's experiments.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     experiment.check_zero_sum()?;
     let (r, play): (Reproduce, Play) = (experiment.options()?, experiment.system_option("play")?);
     r.check(experiment, &play)?;
@@ -149,41 +101,35 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunE
         (&["Ways"], Stage::ways),
         (&["Budgets"], Stage::between_budgets),
     ];
-    experiment.make(&makers, || learned(experiment, r, play, names))
-}
-
-/// Learns with both budgets and all seeds. The constant is tuned once, by the first run.
-fn learned<'e>(
-    experiment: &'e Experiment,
-    r: Reproduce,
-    play: Play,
-    names: [&'static str; 2],
-) -> Result<Stage<'e>, RunError> {
-    let first = experiment.learn("small", experiment.seeds[0], &[UNMEASURED.into()])?;
-    let (c, sims) = (needed(&first, "/c")?, needed(&first, "/sims")? as u64);
-    let mut small = vec![first];
-    for &seed in &experiment.seeds[1..] {
-        small.push(experiment.learn("small", seed, &fixed(c, sims))?);
-    }
-    let large = experiment.learn_seeds("large", &fixed(c, sims * r.ratio))?;
-    let budgets = [
-        Budget { label: "small", paper: "200 s", reports: small },
-        Budget { label: "large", paper: "600 s", reports: large },
-    ];
-    let quoted = QUOTED.iter().find(|q| q.game == experiment.table.info().family());
-    Ok(Stage { experiment, arena: experiment.arena()?, r, play, names, quoted, sims, c, budgets })
+    experiment.make(&makers, || {
+        // The constant is tuned once, by the first run.
+        let first = experiment.learn("small", experiment.seeds[0], &[UNMEASURED.into()])?;
+        let (c, sims) = (needed(&first, "/c")?, needed(&first, "/sims")? as u64);
+        let mut small = vec![first];
+        for &seed in &experiment.seeds[1..] {
+            small.push(experiment.learn("small", seed, &fixed(c, sims))?);
+        }
+        let large = experiment.learn_seeds("large", &fixed(c, sims * r.ratio))?;
+        let budgets = [
+            Budget { label: "small", paper: "200 s", reports: small },
+            Budget { label: "large", paper: "600 s", reports: large },
+        ];
+        Ok(Stage { experiment, arena: experiment.arena()?, r, play, names, sims, c, budgets })
+    })
 }
 
 impl Stage<'_> {
+    fn family(&self) -> &str {
+        self.experiment.table.info().family()
+    }
+
     /// An agent with the tuned constant and what a run learned.
     fn agent(&self, spec: &Spec, report: &Report) -> Spec {
-        let mut spec = tuned(spec, self.c);
-        spec.set_model(&run_model(report));
-        spec
+        composed(spec, self.c, &run_model(report))
     }
 
     /// The large budget's net of the first seed, alone or another in its place, against UCT with few simulations.
-    fn cheap_duel(&self, name: &str, spec: &Spec, report: &Report, seed: u64) -> Result<Duels, RunError> {
+    fn cheap_duel(&self, name: &str, spec: &Spec, report: &Report, seed: u64) -> Result<Duels> {
         let sims = self.r.few_sims();
         self.arena.duels(name, &[report.seed], (self.r.mcts_games, self.r.opening_plies), |_| {
             ([set(&self.agent(spec, report), "sims", sims), uct(self.c, sims)], seed)
@@ -191,13 +137,10 @@ impl Stage<'_> {
     }
 
     /// Table 1.
-    fn nets(&self) -> Result<Vec<PaperTable>, RunError> {
-        let columns = "budget | seed | simulations | train + selection + test | neurons | train | selection | test MSE";
-        let mut out = PaperTable::new("Table 1", "examples, errors and neurons", columns);
-        for (i, b) in self.budgets.iter().enumerate() {
-            if let Some([examples, mse, units]) = self.quoted.map(|q| q.nets[i]) {
-                out.row(&[&"paper", &"-", &b.paper, &examples, &units, &"-", &mse, &"-"]);
-            }
+    fn nets(&self) -> Result<Vec<PaperTable>> {
+        let mut out = self.experiment.table("Table 1", &[&format!("{:.4}", self.c)]);
+        for b in &self.budgets {
+            out.rows.extend(self.experiment.quoted("Table 1", format!("{}, {}", self.family(), b.label)));
             for r in &b.reports {
                 let whole = |path: &str| optional(figure(r, path), 0);
                 let mse = |name: &str| optional(figure(r, &format!("/metrics/{name}")), 6);
@@ -206,31 +149,27 @@ impl Stage<'_> {
                 out.row(&[&b.label, &r.seed, &whole("/sims"), &examples, &whole("/units"), &train, &selection, &test]);
             }
         }
-        out.note(format!(
-            "exploration constant {:.4} by the cross-entropy method, in 2 C sqrt(2 ln N/n) on [-1, 1]",
-            self.c
-        ));
-        out.note("the paper's error is that of the set which chose the snapshot: compare with `selection`");
         Ok(vec![out])
     }
 
     /// Tables 2 to 5: alpha-beta with the nets of each budget.
-    fn heights(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn heights(&self) -> Result<Vec<PaperTable>> {
         let wanted = (0..2).filter(|&i| self.experiment.wants(self.names[i]));
         wanted.map(|i| self.heights_of(i)).collect()
     }
 
-    fn heights_of(&self, i: usize) -> Result<PaperTable, RunError> {
+    fn heights_of(&self, i: usize) -> Result<PaperTable> {
         let (r, b) = (&self.r, &self.budgets[i]);
         let classic = self.experiment.table.parts().iter().any(|p| p.own && p.name == "classic");
         let against = Spec::word("minimax").with("depth", 3);
         let against = if classic { against.with("eval", "classic") } else { against };
-        let title = format!("NeuralMinimax, {} budget (paper: {}), against {against}", b.label, b.paper);
-        let columns = "height | paper, second | paper, first | ours, second | ours, first | score | ms a move";
-        let mut out = PaperTable::new(self.names[i], title, columns);
-        let quoted = self.quoted.map_or(&[][..], |q| q.heights[i]);
+        let text = self.experiment.text("Heights");
+        let quoted = text.quoted.clone();
+        let mut out = text
+            .table(self.names[i], &[&b.label, &b.paper, &against, &r.height_games, &b.reports.len(), &r.opening_plies]);
+        let printed = |height: u32| quoted.get(&format!("{}, {}, {height}", self.family(), b.label));
         // Higher than the paper says nothing about it and takes hours.
-        let highest = quoted.iter().map(|h| h.0).max().unwrap_or(u32::MAX);
+        let highest = (0..100).rev().find(|&h| printed(h).is_some()).unwrap_or(u32::MAX);
         for height in r.heights.iter().filter(|&&h| h <= highest).map(|&h| Some(h)).chain([None]) {
             let word = height.map_or("time".into(), |h| h.to_string());
             let file = format!("minimax-{}-{word}", b.label);
@@ -242,36 +181,21 @@ impl Stage<'_> {
                 };
                 (agents, height.unwrap_or(0) as u64)
             })?;
-            let printed = quoted.iter().find(|h| Some(h.0) == height);
-            let [second, first] =
-                [printed.map(|h| h.1), printed.map(|h| h.2)].map(|wdl| wdl.map_or("-".into(), counts));
+            let dashes = ["-", "-"].map(String::from);
+            let printed = height.and_then(printed).map_or(&dashes[..], |cells| cells);
             let shown = height.map_or(format!("any, {EQUAL_MS} ms for both"), |h| h.to_string());
             let [ours_second, ours_first] = [duels.second(), duels.first()].map(|wdl| wdl_text(&wdl));
             let ms = format!("{:.2}", duels.ms()[0]);
-            out.row(&[&shown, &second, &first, &ours_second, &ours_first, &duels.score_text(), &ms]);
+            out.join(&[&shown], printed, &[&ours_second, &ours_first, &duels.score_text(), &ms]);
         }
-        out.note(format!(
-            "ours: {} games a seed and height, {} seeds added up, random openings of {} plies with both colours; the \
-            interval is over seeds first, pairs second",
-            r.height_games,
-            b.reports.len(),
-            r.opening_plies
-        ));
-        out.note("the paper's opponents are not public; ours is documented in crates/baselines and stands in");
         Ok(out)
     }
 
-    fn table6(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn table6(&self) -> Result<Vec<PaperTable>> {
         let (r, play) = (&self.r, &self.play);
-        let title = format!("NeuralMCTS against UCT, {} simulations a move", r.mcts_sims);
-        let columns = "agent | equal | seed | second | first | wins | score | ms a move: agent, UCT";
-        let mut out = PaperTable::new("Table 6", title, columns);
-        if let Some([second, first]) = self.quoted.map(|q| q.mcts) {
-            let wins = (second[0] + first[0]) as f64 / 400.0;
-            let score = wins + 0.5 * (second[1] + first[1]) as f64 / 400.0;
-            let [wins, score] = [wins, score].map(share);
-            out.row(&[&"paper", &"simulations", &"-", &counts(second), &counts(first), &wins, &score, &"-"]);
-        }
+        let values: [&dyn Display; 5] = [&r.mcts_sims, &play.literal, &play.mcts, &r.mcts_games, &r.opening_plies];
+        let mut out = self.experiment.table("Table 6", &values);
+        out.rows.extend(self.experiment.quoted("Table 6", self.family()));
         let mut uct_ms = None;
         for (name, spec) in [("literal", &play.literal), ("improved", &play.mcts)] {
             for equal in ["simulations", "processor time"] {
@@ -298,16 +222,11 @@ impl Stage<'_> {
                 out.row(&[&name, &equal, &"all", &second, &first, &wins, &score, &""]);
             }
         }
-        out.note(format!("literal: {}; improved: {}", play.literal, play.mcts));
-        out.note(format!(
-            "{} games a seed from random openings of {} plies with both colours; intervals over seeds first, pairs second",
-            r.mcts_games, r.opening_plies
-        ));
         Ok(vec![out])
     }
 
     /// What filtering and training are worth: from the same matches, NeuralMCTS as printed with nets that learned differently.
-    fn choices(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn choices(&self) -> Result<Vec<PaperTable>> {
         let paper = [
             "filter.draws=drop",
             "filter.duplicates=most_visits",
@@ -331,51 +250,37 @@ impl Stage<'_> {
                 self.experiment.learn_again(("large", label), base.seed, &["start", "states", "random"], &own)?;
             nets.push((settings.join(", "), report));
         }
-        let sims = self.r.few_sims();
-        let title =
-            format!("what filtering and training are worth: NeuralMCTS as printed against UCT, {sims} simulations");
-        let columns = "net | examples | neurons | test MSE | wins / draws / losses | score";
-        let mut out = PaperTable::new("Choices", title, columns);
+        let mut out = self.experiment.table("Choices", &[&self.r.few_sims(), &base.seed]);
         for (i, (name, report)) in nets.iter().enumerate() {
             let duels = self.cheap_duel(&format!("choices-{i}"), &self.play.literal, report, 13)?;
             let [examples, units] = ["/examples", "/units"].map(|path| optional(figure(report, path), 0));
             let mse = optional(figure(report, "/metrics/test_mse"), 6);
             out.row(&[name, &examples, &units, &mse, &wdl_text(&duels.wdl()), &duels.0[0].score_text()]);
         }
-        out.note(format!(
-            "seed {}, large budget; test errors are of different sets where the filter differs",
-            base.seed
-        ));
         Ok(vec![out])
     }
 
     /// What the options of the search are worth: with the same net, it listens to it in different ways.
-    fn ways(&self) -> Result<Vec<PaperTable>, RunError> {
-        let (r, sims) = (&self.r, self.r.few_sims());
-        let title =
-            format!("what listening to the net is worth: the same net in different searches, {sims} simulations");
-        let columns = "agent | wins / draws / losses | score | ms a move: agent, UCT";
-        let mut out = PaperTable::new("Ways", title, columns);
+    fn ways(&self) -> Result<Vec<PaperTable>> {
+        let r = &self.r;
         let net = &self.budgets[1].reports[0];
+        let mut out = self.experiment.table("Ways", &[&r.few_sims(), &net.seed, &r.mcts_games]);
         for (i, way) in r.ways.iter().enumerate() {
             let duels = self.cheap_duel(&format!("ways-{i}"), way, net, 17)?;
             let duel = &duels.0[0];
             out.row(&[way, &wdl_text(&duels.wdl()), &duel.score_text(), &duel.ms_text()]);
         }
-        out.note(format!("seed {}, large budget, {} games a row, the same openings", net.seed, r.mcts_games));
         Ok(vec![out])
     }
 
     /// Whether more generation makes stronger players: more simulations a move as in the paper, or more matches.
-    fn between_budgets(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn between_budgets(&self) -> Result<Vec<PaperTable>> {
         let (r, play) = (&self.r, &self.play);
         let count = |name: &str| self.experiment.system_option::<usize>(&format!("generate.{name}"));
         let (matches, states, repeats) = (count("matches")?, count("states")?, count("repeats")?);
-        let title = format!("a large generation budget against a small one, 1 to {}", r.ratio);
-        let columns = "budgets | agent | seed | wins / draws / losses | score";
-        let mut out = PaperTable::new("Budgets", title, columns);
         let height = r.heights.iter().copied().find(|&h| h >= 4).unwrap_or(3);
         let mcts_sims = (r.mcts_sims / 10).max(1);
+        let mut out = self.experiment.table("Budgets", &[&r.ratio, &height, &mcts_sims]);
         let agents = [
             ("NeuralMinimax", set(&play.minimax, "depth", height)),
             ("NeuralMCTS", set(&play.mcts, "sims", mcts_sims)),
@@ -402,10 +307,6 @@ impl Stage<'_> {
                 out.row(&[&compared, name, &"all", &wdl_text(&duels.wdl()), &duels.score_text()]);
             }
         }
-        out.note(format!(
-            "simulations a move of generation, or its matches with the small budget's; NeuralMinimax plays at height \
-            {height}, NeuralMCTS with {mcts_sims} simulations"
-        ));
         Ok(vec![out])
     }
 }

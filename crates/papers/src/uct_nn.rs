@@ -8,13 +8,14 @@ use crate::common::*;
 use cpu_time::ThreadTime;
 use ludex_learn::Model;
 use ludex_play::arena::Contest;
-use ludex_play::openings::{Openings, random_length, random_plies};
+use ludex_play::openings::{random_length, random_plies};
 use ludex_play::stats::{Pentanomial, Wdl, fisher_exact, sign_test};
 use ludex_search::mcts::Keep;
 use ludex_train::Stream;
 use ludex_train::fit::{ErrorPoint, Learner};
 use ludex_train::nets::MlpTrainer;
 use ludex_train::systems::{Decay, TypedSystem, UctNn};
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// `papers/uct-nn.toml` explains them.
@@ -53,20 +54,6 @@ const SCHEMES: [Scheme; 5] = [
     Scheme { name: "constant 75 %", spec: "constant", share: 0.75, keep: Keep::Constant(0.75) },
     Scheme { name: "exponential", spec: "exponential", share: 0.5, keep: Keep::EXPONENTIAL },
     Scheme { name: "linear", spec: "linear", share: 0.5, keep: Keep::Linear(0.5) },
-];
-
-/// The paper's Table 1 for 5x5, in the order of [`SCHEMES`]: whether UCT-NN scored more or less than UCT, and p, where the text
-/// of the paper that we have can be read.
-const QUOTED: [(u64, [&str; 5]); 9] = [
-    (610, ["- 0.8335", "- <0.0001", "- <0.0001", "+ <0.0001", "+ <0.0001"]),
-    (1221, ["- <0.0001", "- <0.0001", "- <0.0001", "+ <0.0001", "+ 0.0023"]),
-    (2442, ["+", "- <0.0001", "-", "+ <0.0001", "+ 0.0002"]),
-    (4883, ["-", "- 0.0061", "-", "+ <0.0001", "+ <0.0001"]),
-    (9766, ["- 0.2513", "- <0.0001", "- 0.0745", "+ <0.0001", "+ <0.0001"]),
-    (19532, ["- 0.403", "- <0.0001", "- 0.8335", "+ 0.1431", "+ 0.018"]),
-    (39063, ["- 0.0174", "- <0.0001", "- <0.0001", "+ 0.6059", "- <0.0001"]),
-    (78125, ["- <0.0001", "- <0.0001", "- <0.0001", "- 0.8392", "- <0.0001"]),
-    (156250, ["- <0.0001", "- <0.0001", "- <0.0001", "- 0.001", "- <0.0001"]),
 ];
 
 /// The node-visit limits of the paper, 20,000,000 halved fifteen times, up to `top`.
@@ -108,7 +95,7 @@ impl Reproduce {
 
     /// The tournaments of exploration constants: on the boards of the paper if the game is its first, else on the game; at
     /// every limit.
-    fn tournaments(&self, experiment: &Experiment, uct: &Spec) -> Result<Vec<Tournament>, RunError> {
+    fn tournaments(&self, experiment: &Experiment, uct: &Spec) -> Result<Vec<Tournament>> {
         let open = |b: &String| ludex_play::open(b).map_err(|e| RunError::Options(format!("reproduce.boards: {e}")));
         let boards = match self.is_paper(experiment) {
             true => self.boards.iter().map(open).collect::<Result<_, _>>()?,
@@ -118,21 +105,16 @@ impl Reproduce {
         let mut all = Vec::new();
         for (b, table) in boards.into_iter().enumerate() {
             for (l, &limit) in self.limits.iter().enumerate() {
-                let contest = Contest {
-                    game: table.info().name.clone(),
-                    agents: self.constants.iter().map(|c| set(&set(uct, "visits", limit), "c", c)).collect(),
-                    pairs: self.tournament_games.div_ceil(2),
-                    openings: Openings::Random(0),
-                    seed: Rng::derive(seed, (100 * b + l) as u64),
-                    sprt: None,
-                };
+                let agents = self.constants.iter().map(|c| set(&set(uct, "visits", limit), "c", c)).collect();
+                let seed = Rng::derive(seed, (100 * b + l) as u64);
+                let contest = Contest::new(&*table, agents, (self.tournament_games, 0), seed);
                 all.push((table.clone(), limit, contest));
             }
         }
         Ok(all)
     }
 
-    fn check(&self, experiment: &Experiment, uct: &Spec) -> Result<(), RunError> {
+    fn check(&self, experiment: &Experiment, uct: &Spec) -> Result<()> {
         let mut tournaments = self.tournaments(experiment, uct)?;
         tournaments.iter_mut().for_each(|(_, _, contest)| contest.pairs = 1);
         tournaments.iter().try_for_each(|(table, _, contest)| Ok(contest.check(&**table)?))
@@ -140,7 +122,7 @@ impl Reproduce {
 }
 
 /// Carries out the paper's experiments.
-pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>, RunError> {
+pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     experiment.check_zero_sum()?;
     let r: Reproduce = experiment.options()?;
     let (ranked, uct) = (experiment.system_option("play.ranked")?, experiment.system_option("play.uct")?);
@@ -246,17 +228,12 @@ impl Cell {
     }
 }
 
-/// The columns of [`Cell::row`].
-const CELL_COLUMNS: &str = "visits | scheme | began | second | 2W+D-L: UCT-NN | UCT | points of UCT-NN | by seed \
-    | ms a move: UCT-NN, UCT";
-
 impl Stage<'_> {
     /// Figures 3 and 4: every constant against every other, on every board, at every limit.
-    fn tournament(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn tournament(&self) -> Result<Vec<PaperTable>> {
         let r = &self.r;
         let mut standings = vec![Standing::default(); r.constants.len()];
-        let columns = "C | board | visits | first | second | score 2W+D-L: first | second | total | share of points";
-        let mut rows = PaperTable::new("Figure 3", "exploration constants of UCT against one another", columns);
+        let mut rows = self.experiment.table("Figure 3", &[&(2 * r.tournament_games.div_ceil(2))]);
         for (table, limit, contest) in r.tournaments(self.experiment, &self.uct)? {
             let board = &table.info().name;
             let file = format!("constants-{}-{limit}", board.replace(|c: char| !c.is_alphanumeric(), "-"));
@@ -283,30 +260,20 @@ impl Stage<'_> {
         };
         let (title, y) = ("Scores of exploration constants", "2 wins + draws - losses");
         rows.plot = plot("figure3.svg", title, y, ["first", "second", "total"], |s| s.points().map(|p| p as f64))?;
-        rows.note(format!(
-            "{} games between each two constants, half from each seat, from the start; first and second: wins / draws / losses",
-            2 * r.tournament_games.div_ceil(2)
-        ));
-        rows.note("the score rewards draws: the share of points (a draw being half a win) stands beside it");
-        let title = "how often a constant was best, and its score over all boards and limits";
-        let columns = "C | best as first | best as second | best in all | wins / draws / losses | score 2W+D-L \
-            | share of points";
-        let mut sums = PaperTable::new("Figure 4", title, columns);
+        let mut sums = self.experiment.table("Figure 4", &[]);
         for (c, s) in r.constants.iter().zip(&standings) {
             let (wdl, [first, second, all]) = (s.wdl(), s.best);
             sums.row(&[c, &first, &second, &all, &wdl_text(&wdl), &points(&wdl), &share(wdl.score())]);
         }
         let (title, names) = ("How often a constant was best", ["as first", "as second", "in all"]);
         sums.plot = plot("figure4.svg", title, "tournaments", names, |s| s.best.map(f64::from))?;
-        sums.note("the paper: C = 2 most often best, C = 1 and C = 2 with equal scores, C = 1.41 settled on");
         Ok(vec![rows, sums])
     }
 
     /// Figure 5: what share of the moves each scheme drops, ply by ply, where every move takes one away.
-    fn figure5(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn figure5(&self) -> Result<Vec<PaperTable>> {
         let n0 = self.experiment.table.start().legal().len();
-        let title = format!("share of the children dropped, {n0} moves at the start");
-        let mut out = PaperTable::new("Figure 5", title, &format!("ply | {}", SCHEMES.map(|s| s.name).join(" | ")));
+        let mut out = self.experiment.table("Figure 5", &[&n0]);
         let dropped = |s: &Scheme, d: usize| {
             let n = n0 - d;
             100.0 * (n - s.keep.kept(n, d as u32, n0)) as f64 / n as f64
@@ -318,22 +285,15 @@ impl Stage<'_> {
         let line = |s: &Scheme| Series::line(s.name, (0..n0).map(|d| (d as f64, dropped(s, d))).collect());
         let frame = Frame { title: "Share of the children dropped", x: "ply", y: "per cent", log_x: false };
         out.plot = self.experiment.plot("figure5.svg", &frame, &SCHEMES.each_ref().map(line))?;
-        out.note(
-            "exponential: p = 0.5 exp(-0.23 d), our formula for what the paper says in words; linear: floor(0.5 n0) - d",
-        );
         if n0 != self.experiment.table.info().moves as usize {
-            out.note("in this game a move does not take one away: the plies shown are as if it did");
+            out.closing.push("in this game a move does not take one away: the plies shown are as if it did".into());
         }
         Ok(vec![out])
     }
 
     /// The nets that the tables use.
-    fn nets(&self) -> Result<Vec<PaperTable>, RunError> {
-        let columns = "seed | simulations | train + generalisation + test | net | epoch | MSE: train | generalisation \
-            | test | best move kept: 25 % | 50 % | 75 % dropped";
-        let mut out = PaperTable::new("Nets", "patterns and errors", columns);
-        let paper = ["paper", "-", "5,815 + 18,260 + 0", "25-30-25", "15000 of 20000"];
-        out.rows.push(paper.into_iter().chain(["-"; 6]).map(String::from).collect());
+    fn nets(&self) -> Result<Vec<PaperTable>> {
+        let mut out = self.experiment.table("Nets", &[]);
         for r in &self.reports {
             let whole = |path: &str| optional(figure(r, path), 0);
             let joined = |paths: [&str; 3], by: &str| paths.map(whole).join(by);
@@ -349,14 +309,11 @@ impl Stage<'_> {
             row.extend(["kept_of_25", "kept_of_50", "kept_of_75"].map(|n| metric(n).map_or("-".into(), share)));
             out.rows.push(row);
         }
-        out.note(
-            "best move kept: how often, on untouched patterns, UCT's most visited move survives when the net drops so many",
-        );
         Ok(vec![out])
     }
 
     /// Learns with every hidden size, rate and decay; each net is a part of the first run.
-    fn swept(&self) -> Result<Vec<Swept>, RunError> {
+    fn swept(&self) -> Result<Vec<Swept>> {
         let r = &self.r;
         let job = self.experiment.job("learn", self.experiment.seeds[0], &[UNMEASURED.into()])?;
         let cx = job.context();
@@ -396,10 +353,10 @@ impl Stage<'_> {
     }
 
     /// The sweep over hidden sizes, rates and decays.
-    fn sweep(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn sweep(&self) -> Result<Vec<PaperTable>> {
         let swept = self.swept()?;
-        let columns = "hidden | rate | decay | epoch | MSE: train | generalisation";
-        let mut out = PaperTable::new("Sweep", "hidden sizes, rates and decays", columns);
+        let (seed, r) = (self.experiment.seeds[0], &self.r);
+        let mut out = self.experiment.table("Sweep", &[&seed, &r.sweep_epochs, &r.sweep_patterns]);
         let name = |d: Decay| format!("{d:?}").to_lowercase();
         for (hidden, rate, decay, chosen) in &swept {
             let (train, selection) = (optional(chosen.train, 5), optional(chosen.selection, 5));
@@ -413,22 +370,17 @@ impl Stage<'_> {
             let lowest = format!("lowest: {hidden} hidden, rate {rate}, {}", name(*decay));
             out.note(format!("{lowest}; exponential lower than linear in {lower} of {n}"));
         }
-        out.note("the paper: 30 hidden, rate 0.01, exponential always lower (3,000 epochs, by eye)");
-        let (seed, epochs, patterns) = (self.experiment.seeds[0], self.r.sweep_epochs, self.r.sweep_patterns);
-        out.note(format!("seed {seed}, {epochs} epochs, at most {patterns} patterns"));
         Ok(vec![out])
     }
 
     /// What the net costs, beside a random playout.
-    fn cost(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn cost(&self) -> Result<Vec<PaperTable>> {
         const CALLS: u64 = 20_000;
         let (table, path) = (&*self.experiment.table, &self.reports[0].model);
         let bytes = std::fs::read(path).map_err(|e| RunError::File(path.clone(), e))?;
         let net = Model::for_game(&bytes, table.info())?.inference_net()?;
         let mut scratch = net.scratch();
-        let title = "a call of the net, as at each expansion, beside a random playout from the same state";
-        let columns = "plies from the start | net, microseconds | with the facts | random playout | both / playout";
-        let mut out = PaperTable::new("Cost", title, columns);
+        let mut out = self.experiment.table("Cost", &[&CALLS]);
         let length = random_length(table) as u32;
         for plies in [0, length / 4, length / 2] {
             let position = random_plies(table.start(), plies, &mut Rng::stream(1, plies as u64));
@@ -449,10 +401,6 @@ impl Stage<'_> {
             let [a, b, c] = [call, whole, playout].map(|x| format!("{x:.3}"));
             out.row(&[&plies, &a, &b, &c, &format!("{:.2}", whole / playout)]);
         }
-        out.note(format!(
-            "processor time, {CALLS} calls each, the least of five runs; a node is expanded once, at its second visit, \
-            and played out from at its first"
-        ));
         Ok(vec![out])
     }
 
@@ -464,7 +412,7 @@ impl Stage<'_> {
     }
 
     /// The tournaments of a scheme at a limit; UCT may have more visits than UCT-NN.
-    fn cell(&self, label: &str, scheme: usize, limit: u64, uct_visits: u64) -> Result<Cell, RunError> {
+    fn cell(&self, label: &str, scheme: usize, limit: u64, uct_visits: u64) -> Result<Cell> {
         let Scheme { spec, share, .. } = SCHEMES[scheme];
         let name = format!("{label}-{spec}-{}-{limit}", (100.0 * share) as u32);
         let seeds = &self.experiment.seeds;
@@ -478,7 +426,7 @@ impl Stage<'_> {
     }
 
     /// The tournaments of pruning schemes against UCT.
-    fn pruning(&self) -> Result<Vec<PaperTable>, RunError> {
+    fn pruning(&self) -> Result<Vec<PaperTable>> {
         let (experiment, r) = (self.experiment, &self.r);
         let (mut equal, mut timed) = (Vec::new(), Vec::new());
         let (time, visits) = (experiment.wants("Time"), experiment.wants_any(&["Table 1", "Figure 6"]));
@@ -487,7 +435,8 @@ impl Stage<'_> {
                 let cell = self.cell("visits", scheme, limit, limit)?;
                 if time && limit <= r.time_top {
                     // How much more processor time a move of UCT-NN takes.
-                    let ratio = self.arena.once(&format!("ratio-{scheme}-{limit}"), || Ok(cell.duels.time_ratio()))?;
+                    let ratio =
+                        self.arena.run.once(&format!("ratio-{scheme}-{limit}/0000"), || Ok(cell.duels.time_ratio()))?;
                     timed.push((ratio, self.cell("time", scheme, limit, equal_time(limit, ratio))?));
                 }
                 equal.push(cell);
@@ -495,20 +444,19 @@ impl Stage<'_> {
         }
         let mut all = vec![self.table1(&equal), self.figure6(&equal)?];
         if time {
-            all.push(equal_time_table(&timed));
+            all.push(self.equal_time_table(&timed));
         }
         Ok(all)
     }
 
     fn table1(&self, cells: &[Cell]) -> PaperTable {
-        let title = "UCT-NN against UCT at equal node visits: more (+) or less (-) of the points; p of the sign test, of \
-            Fisher's; the paper's";
-        let mut out = PaperTable::new("Table 1", title, &format!("visits | {}", SCHEMES.map(|s| s.name).join(" | ")));
+        let chance = format!("{:.1}", 0.05 * cells.len() as f64);
+        let mut out = self.experiment.table("Table 1", &[&cells.len(), &chance]);
         let is_paper = self.r.is_paper(self.experiment);
         for row in cells.chunk_by(|a, b| a.limit == b.limit) {
-            let quoted = QUOTED.iter().find(|l| l.0 == row[0].limit && is_paper);
+            let quoted = self.experiment.quoted("Table 1", row[0].limit).filter(|_| is_paper);
             let text = |cell: &Cell| {
-                let quoted = quoted.map_or(String::new(), |l| format!("; {}", l.1[cell.scheme]));
+                let quoted = quoted.as_ref().map_or(String::new(), |q| format!("; {}", q[cell.scheme]));
                 format!("{}; {}{quoted}", cell.sign(), p_value(cell.fisher()))
             };
             out.rows.push([row[0].limit.to_string()].into_iter().chain(row.iter().map(text)).collect());
@@ -518,19 +466,12 @@ impl Stage<'_> {
                 order.iter().map(|&(score, s)| format!("{} {}", SCHEMES[s].name, share(score))).collect();
             out.note(format!("{} visits, best first: {}", row[0].limit, names.join(", ")));
         }
-        out.note("the paper's order up to 9,766 visits: exponential, linear, constant 25 %, then constant 75 and 50 %");
-        out.note(
-            "sign test: on colour-swapped pairs, all seeds together; Fisher's: games won by whoever began them, UCT-NN \
-            against UCT, valid where pairs share no opening (reproduce.opening_plies = 0); the paper's: on scores, which \
-            are not counts",
-        );
-        let (n, chance) = (cells.len(), 0.05 * cells.len() as f64);
-        out.note(format!("{n} cells are tested: {chance:.1} p-values below 0.05 are to be expected by chance"));
         out
     }
 
-    fn figure6(&self, cells: &[Cell]) -> Result<PaperTable, RunError> {
-        let mut out = PaperTable::new("Figure 6", "UCT-NN against UCT at equal node visits", CELL_COLUMNS);
+    fn figure6(&self, cells: &[Cell]) -> Result<PaperTable> {
+        let values: [&dyn Display; 4] = [&self.reports.len(), &self.r.opening_plies, &self.ranked, &self.uct];
+        let mut out = self.experiment.table("Figure 6", &values);
         out.rows.extend(cells.iter().map(Cell::row));
         let line = |(i, s): (usize, &Scheme)| {
             let own = cells.iter().filter(|c| c.scheme == i).map(|c| (c.limit as f64, c.duels.wdl()));
@@ -539,46 +480,15 @@ impl Stage<'_> {
         let series: Vec<Series> = SCHEMES.iter().enumerate().map(line).collect();
         let frame = Frame { title: "Scores of UCT-NN", x: "node visits", y: "(2W+D-L) / games", log_x: true };
         out.plot = self.experiment.plot("figure6.svg", &frame, &series)?;
-        out.note(format!(
-            "wins / draws / losses of UCT-NN, {} training seeds added up; random openings of {} plies with both colours; \
-            the interval is over seeds first, pairs second",
-            self.reports.len(),
-            self.r.opening_plies
-        ));
-        out.note(format!("UCT-NN: {}; UCT: {}", self.ranked, self.uct));
         Ok(out)
     }
-}
 
-/// The table at equal time: how many times more visits UCT had, and what came of it.
-fn equal_time_table(cells: &[(f64, Cell)]) -> PaperTable {
-    let columns = format!("{CELL_COLUMNS} | UCT's visits | sign test");
-    let mut out = PaperTable::new("Time", "UCT-NN against UCT at equal processor time", &columns);
-    for (ratio, cell) in cells {
-        out.rows.push(cell.row().into_iter().chain([format!("x {ratio:.2}"), cell.sign()]).collect());
-    }
-    out.note(
-        "UCT has as many visits more as UCT-NN takes more time for its own, measured in the games at equal visits",
-    );
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_double_as_in_the_paper() {
-        let all = limits(20_000_000);
-        assert_eq!(all.len(), 16);
-        assert_eq!(all[..9], QUOTED.map(|l| l.0));
-        assert_eq!(*all.last().unwrap(), 20_000_000);
-        assert_eq!(limits(9766).last(), Some(&9766));
-        assert_eq!(limits(0), [610]);
-    }
-
-    #[test]
-    fn the_paper_counts_a_draw_as_half_a_win_and_a_loss_as_less_than_nothing() {
-        assert_eq!(points(&Wdl::new(10, 5, 3)), 22);
+    /// The table at equal time: how many times more visits UCT had, and what came of it.
+    fn equal_time_table(&self, cells: &[(f64, Cell)]) -> PaperTable {
+        let mut out = self.experiment.table("Time", &[]);
+        for (ratio, cell) in cells {
+            out.rows.push(cell.row().into_iter().chain([format!("x {ratio:.2}"), cell.sign()]).collect());
+        }
+        out
     }
 }

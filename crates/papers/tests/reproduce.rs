@@ -4,7 +4,7 @@
 use ludex_papers::{Experiment, PAPERS, PaperTable, paper};
 use ludex_play::{Control, Spec, play_match};
 use ludex_train::store::{RunError, RunObserver, entries};
-use ludex_train::{PRESETS, open};
+use ludex_train::{PRESETS, open, options, systems::system};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -225,4 +225,32 @@ fn no_value_of_any_option_makes_a_panic() {
             }
         }
     }
+}
+
+#[test]
+fn every_file_has_every_preset_and_every_name_leads_somewhere() {
+    for p in PAPERS {
+        assert!(system(p.system).is_ok(), "{}", p.name);
+        assert!(p.games.iter().all(|g| open(g).is_ok()), "{}", p.name);
+        for preset in PRESETS {
+            options(p.file, preset, &[]).unwrap();
+        }
+    }
+    let line = |name: &str| paper(name).unwrap_err().to_string();
+    assert!(line("uct-nm").contains("uct-nn") && line("zero").contains("there are uct-ccnn"));
+    assert!(line("carl-playout").contains("paper carl") && line("carl-selection").contains("paper carl"));
+}
+
+#[test]
+fn limits_double_as_in_the_paper() {
+    // Twenty million node visits, halved fifteen times; the paper's table has the first nine.
+    let dir = folder("limits");
+    let settings = vec!["reproduce.top=2442".into(), "reproduce.boards=[\"gomoku:5x5x5\"]".into()];
+    let only = Some("Table".into());
+    let tables = Experiment { settings, only, ..experiment("uct-nn", "gomoku:5x5x5", &dir) }.reproduce().unwrap();
+    let table = tables.iter().find(|t| t.name == "Table 1").unwrap();
+    let limits: Vec<&str> = table.rows.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(limits, ["610", "1221", "2442"]);
+    assert!(table.rows.iter().zip(["; - 0.8335", "; - <0.0001", "; +"]).all(|(row, quoted)| row[1].ends_with(quoted)));
+    std::fs::remove_dir_all(dir).unwrap();
 }

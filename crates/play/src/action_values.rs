@@ -2,8 +2,8 @@
 
 use crate::models::LoadedModel;
 use crate::nets::{PlayoutFacts, linear_view, role_of};
-use ludex_core::{Game, Move, Player};
-use ludex_learn::{Accumulator, LinearAccumulator, LinearScorer, Scratch};
+use ludex_core::{Fact, Game, Move, Player};
+use ludex_learn::{Accumulator, InferenceNet, LinearAccumulator, LinearScorer, Scratch};
 use ludex_search::mcts::ActionValues;
 use std::sync::Arc;
 
@@ -25,28 +25,27 @@ enum Track {
     Fresh { scratch: Scratch },
 }
 
+impl Track {
+    fn linear() -> Self {
+        Track::Linear { accumulator: LinearAccumulator::default(), first: LinearAccumulator::default() }
+    }
+
+    fn of(net: &InferenceNet) -> Self {
+        let (scratch, accumulator) = (net.scratch(), net.accumulator());
+        match net.moves_are_inputs() {
+            true => Track::Fresh { scratch },
+            false => Track::Deep { first: accumulator.clone(), accumulator, scratch },
+        }
+    }
+}
+
 impl NetActionValues {
     /// Models whose heads score moves.
     pub fn new(models: Vec<Arc<LoadedModel>>, players: usize) -> Self {
         let linear = models.iter().all(|m| !m.linear.is_empty());
         let tracks = match linear {
-            true => (0..players)
-                .map(|_| Track::Linear {
-                    accumulator: LinearAccumulator::default(),
-                    first: LinearAccumulator::default(),
-                })
-                .collect(),
-            false => models
-                .iter()
-                .map(|m| match m.net().moves_are_inputs() {
-                    true => Track::Fresh { scratch: m.net().scratch() },
-                    false => Track::Deep {
-                        accumulator: m.net().accumulator(),
-                        first: m.net().accumulator(),
-                        scratch: m.net().scratch(),
-                    },
-                })
-                .collect(),
+            true => (0..players).map(|_| Track::linear()).collect(),
+            false => models.iter().map(|m| Track::of(m.net())).collect(),
         };
         NetActionValues { models, tracks, begun: PlayoutFacts::default() }
     }
@@ -69,9 +68,14 @@ impl<G: Game> ActionValues<G> for NetActionValues {
         for (i, track) in tracks.iter_mut().enumerate() {
             match track {
                 Track::Linear { accumulator, first } => {
-                    begun.accumulate_linear(linear(models, Player(i as u8)), start, accumulator, first);
+                    let net = linear(models, Player(i as u8));
+                    let update = |a: &mut LinearAccumulator, on: &[Fact], off: &[Fact]| net.update(a, on, off);
+                    let refresh = |a: &mut LinearAccumulator, facts: &[Fact]| net.refresh(a, facts);
+                    begun.accumulate(start, (accumulator, first), refresh, update, LinearAccumulator::copy_from);
                 }
-                Track::Deep { accumulator, first, .. } => begun.accumulate(models[i].net(), start, accumulator, first),
+                Track::Deep { accumulator, first, .. } => {
+                    begun.accumulate_net(models[i].net(), start, (accumulator, first));
+                }
                 Track::Fresh { .. } => {}
             }
         }

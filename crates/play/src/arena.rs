@@ -8,6 +8,8 @@
 //! Two players only: contests of more need another unit than the pair.
 
 use crate::agent::Agent;
+use crate::in_parallel;
+use crate::manifest::whole_lines;
 use crate::openings::{MOST_PLIES, Openings, random_openings};
 use crate::play_match::{Cost, Fault, play_match};
 use crate::spec::{Spec, SpecError};
@@ -16,10 +18,8 @@ use crate::table::Table;
 use ludex_core::{Control, Payoffs, Player, Rng, Stop};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
 
 /// More pairs than this are no contest that anybody could hold.
 const MOST_PAIRS: usize = 1_000_000;
@@ -112,6 +112,12 @@ pub struct Tally {
 }
 
 impl Contest {
+    /// So many games between each two agents, begun after so many random plies, in pairs with colours swapped.
+    pub fn new(table: &dyn Table, agents: Vec<Spec>, (games, opening_plies): (usize, u32), seed: u64) -> Self {
+        let (game, openings) = (table.info().name.clone(), Openings::Random(opening_plies));
+        Contest { game, agents, pairs: games.div_ceil(2), openings, seed, sprt: None }
+    }
+
     /// All pairings, as indices of agents.
     pub fn pairings(&self) -> Vec<(usize, usize)> {
         (0..self.agents.len()).flat_map(|a| (a + 1..self.agents.len()).map(move |b| (a, b))).collect()
@@ -199,41 +205,24 @@ impl Contest {
             let slot = r.pair * pairings.len() + r.pairing;
             results[slot] = Some(r);
         }
-        let todo: Vec<usize> = (0..total).filter(|&i| results[i].is_none()).collect();
         let mut test = SequentialTest::new(self.sprt);
-        let decided = AtomicBool::new(test.update(&results));
-        let next = AtomicUsize::new(0);
+        let decided = test.update(&results);
+        let todo: Vec<usize> = (0..total).filter(|&i| results[i].is_none() && !decided).collect();
         let mut failed = None;
-        let (sender, receiver) = mpsc::channel();
-        std::thread::scope(|scope| {
-            for _ in 0..threads.max(1).min(todo.len()) {
-                let (sender, next, todo, pairings, starts, decided) =
-                    (sender.clone(), &next, &todo, &pairings, &starts, &decided);
-                scope.spawn(move || {
-                    while !decided.load(Ordering::Relaxed) {
-                        let Some(&i) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                        let (pair, pairing) = (i / pairings.len(), i % pairings.len());
-                        let work = PairWork { pairing, agents: pairings[pairing], pair, opening: &starts[pair] };
-                        let Some(result) = self.pair(table, &work, stop).transpose() else { break };
-                        if sender.send((i, result)).is_err() {
-                            break;
-                        }
-                    }
-                });
+        let work = |i: usize| {
+            let (pair, pairing) = (i / pairings.len(), i % pairings.len());
+            let work = PairWork { pairing, agents: pairings[pairing], pair, opening: &starts[pair] };
+            Some((i, self.pair(table, &work, stop).transpose()?))
+        };
+        in_parallel(&todo, threads, work, |(i, result)| match result {
+            Ok(result) => {
+                tell(&result);
+                results[i] = Some(result);
+                !test.update(&results)
             }
-            drop(sender);
-            for (i, result) in receiver {
-                match result {
-                    Ok(result) => {
-                        tell(&result);
-                        results[i] = Some(result);
-                        decided.fetch_or(test.update(&results), Ordering::Relaxed);
-                    }
-                    Err(e) => {
-                        decided.store(true, Ordering::Relaxed);
-                        failed = Some(e);
-                    }
-                }
+            Err(e) => {
+                failed = Some(e);
+                false
             }
         });
         if let Some(e) = failed {
@@ -317,15 +306,9 @@ impl SequentialTest {
 
 /// Adds up the results of each pairing.
 pub fn tally(contest: &Contest, results: &[PairResult]) -> Vec<Tally> {
-    let empty = |&(a, b): &(usize, usize)| Tally {
-        a,
-        b,
-        pairs: Pairs::default(),
-        faults: [[0; 2]; 2],
-        cost: Default::default(),
-        plies: 0,
-    };
-    let mut tallies: Vec<Tally> = contest.pairings().iter().map(empty).collect();
+    let (pairs, cost) = (Pairs::default(), [Cost::default(); 2]);
+    let empty = |(a, b)| Tally { a, b, pairs, faults: [[0; 2]; 2], cost, plies: 0 };
+    let mut tallies: Vec<Tally> = contest.pairings().into_iter().map(empty).collect();
     for r in results {
         let Some(t) = tallies.get_mut(r.pairing) else { continue };
         t.pairs.record(r.pair());
@@ -356,32 +339,19 @@ impl Manifest {
         if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-        let mut reader = BufReader::new(&file);
-        let (mut line, mut good, mut done) = (Vec::new(), 0u64, Vec::new());
-        let mut first = true;
-        loop {
-            line.clear();
-            let read = reader.read_until(b'\n', &mut line).map_err(failed)?;
-            if read == 0 || line.last() != Some(&b'\n') {
-                break; // the end, or a line that was cut off when the program was
-            }
-            let text = String::from_utf8_lossy(&line);
-            if first {
-                if text.trim_end() != header {
-                    return Err(ContestError::Other(shown));
-                }
-                first = false;
-            } else {
-                let Ok(result) = serde_json::from_str(&text) else { break };
-                done.push(result);
-            }
-            good += read as u64;
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = opened.map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(failed)?;
+        let first = bytes.iter().position(|&b| b == b'\n').map_or(0, |end| end + 1);
+        if first > 0 && String::from_utf8_lossy(&bytes[..first]).trim_end() != header {
+            return Err(ContestError::Other(shown));
         }
-        let mut file = file;
-        file.set_len(good).map_err(failed)?;
+        // A line that was cut off when the program was does not count.
+        let (done, good) = whole_lines(&bytes[first..]);
+        file.set_len((first + good) as u64).map_err(failed)?;
         file.seek(SeekFrom::End(0)).map_err(failed)?;
-        if first {
+        if first == 0 {
             file.write_all(format!("{header}\n").as_bytes()).map_err(failed)?;
         }
         Ok((Manifest { file, path: shown }, done))

@@ -74,21 +74,3 @@ impl<B: Word> Solution for SolvedDots<B> {
         Some(moves.into_iter().map(worth).collect())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_default_strength_is_the_documented_one() {
-        assert_eq!(PLAYOUTS[0].default, Chains::<u64>::STRENGTH.to_string());
-    }
-
-    #[test]
-    fn every_baseline_is_reachable_by_name() {
-        for b in &BASELINES {
-            let parts = crate::open(b.game).unwrap().parts();
-            assert!(parts.iter().any(|p| p.own && p.name == b.name), "{}", b.name);
-        }
-    }
-}

@@ -3,7 +3,7 @@
 //! `manifest.jsonl` has a line for each finished part. Whatever is not listed there does not count. Writing it is the
 //! business of `ludex-train`; playing with what was learned takes no more than this.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -35,16 +35,21 @@ pub enum ManifestError {
     NoModel,
 }
 
-/// Whole lines that make sense, up to the first that does not, by part; and how many bytes they are.
-pub fn parse(bytes: &[u8]) -> (BTreeMap<String, Entry>, usize) {
-    let (mut entries, mut good) = (BTreeMap::new(), 0);
+/// Whole lines of JSON that make sense, up to the first that does not; and how many bytes they are.
+pub fn whole_lines<T: DeserializeOwned>(bytes: &[u8]) -> (Vec<T>, usize) {
+    let (mut found, mut good) = (Vec::new(), 0);
     for line in bytes.split_inclusive(|&b| b == b'\n') {
-        let entry = line.ends_with(b"\n").then(|| serde_json::from_slice::<Entry>(line).ok()).flatten();
-        let Some(entry) = entry else { break };
-        entries.insert(entry.part.clone(), entry);
+        let Some(item) = line.ends_with(b"\n").then(|| serde_json::from_slice(line).ok()).flatten() else { break };
+        found.push(item);
         good += line.len();
     }
-    (entries, good)
+    (found, good)
+}
+
+/// The entries of a manifest by part, and how many of its bytes count.
+pub fn parse(bytes: &[u8]) -> (BTreeMap<String, Entry>, usize) {
+    let (entries, good) = whole_lines::<Entry>(bytes);
+    (entries.into_iter().map(|e| (e.part.clone(), e)).collect(), good)
 }
 
 /// The name of a model that belongs to one role.

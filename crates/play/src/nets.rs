@@ -165,40 +165,33 @@ impl PlayoutFacts {
         if self.on.len() + self.off.len() < self.facts.len() { Start::Near } else { Start::Afresh }
     }
 
-    /// Brings an accumulator to the state that was begun with; `first` is that of the search's first playout.
-    pub fn accumulate(&self, net: &InferenceNet, start: Start, to: &mut Accumulator, first: &mut Accumulator) {
+    /// Brings an accumulator to the state that was begun with; `first` is that of the search's first playout. The three
+    /// functions sum facts afresh, turn some on and off, and copy.
+    pub fn accumulate<A>(
+        &self,
+        start: Start,
+        (to, first): (&mut A, &mut A),
+        refresh: impl Fn(&mut A, &[Fact]),
+        update: impl Fn(&mut A, &[Fact], &[Fact]),
+        copy: impl Fn(&mut A, &A),
+    ) {
         match start {
-            Start::Afresh => net.refresh(to, &self.facts),
+            Start::Afresh => refresh(to, &self.facts),
             Start::First => {
-                net.refresh(first, &self.facts);
-                to.copy_from(first);
+                refresh(first, &self.facts);
+                copy(to, first);
             }
             Start::Near => {
-                to.copy_from(first);
-                net.update(to, &self.on, &self.off);
+                copy(to, first);
+                update(to, &self.on, &self.off);
             }
         }
     }
 
-    /// The same for a linear scorer.
-    pub fn accumulate_linear(
-        &self,
-        net: &LinearScorer,
-        start: Start,
-        to: &mut LinearAccumulator,
-        first: &mut LinearAccumulator,
-    ) {
-        match start {
-            Start::Afresh => net.refresh(to, &self.facts),
-            Start::First => {
-                net.refresh(first, &self.facts);
-                to.copy_from(first);
-            }
-            Start::Near => {
-                to.copy_from(first);
-                net.update(to, &self.on, &self.off);
-            }
-        }
+    /// The same for the first layer of a net.
+    pub fn accumulate_net(&self, net: &InferenceNet, start: Start, both: (&mut Accumulator, &mut Accumulator)) {
+        let update = |a: &mut Accumulator, on: &[Fact], off: &[Fact]| net.update(a, on, off);
+        self.accumulate(start, both, |a, facts| net.refresh(a, facts), update, Accumulator::copy_from);
     }
 }
 
@@ -239,7 +232,7 @@ impl<G: Game> WdlEvaluator<G> for NetWdl {
 
     fn refresh(&mut self, game: &G, s: &G::State) {
         let start = self.begun.begin(game, s);
-        self.begun.accumulate(self.model.net(), start, &mut self.accumulator, &mut self.first);
+        self.begun.accumulate_net(self.model.net(), start, (&mut self.accumulator, &mut self.first));
     }
 
     #[inline]
@@ -313,59 +306,6 @@ impl<G: Game> Evaluator<G> for MoveScorer {
             }
             None if self.ranks => net.rank_moves(&self.facts, mover, moves, &mut self.scratch[role], scores),
             None => net.score_moves(&self.facts, mover, moves, &mut self.scratch[role], scores),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ludex_core::Rng;
-    use ludex_games::{Dots, Othello, Score};
-    use ludex_learn::{Activation, Encoder, Link, Loss, MlpConfig, MlpLearner};
-
-    fn net<G: Game>(game: &G, relative: bool) -> Arc<LoadedModel> {
-        let info = game.info();
-        let mut encoder = Encoder::facts(info.facts as usize);
-        if relative {
-            encoder = encoder.mover_relative(info.mirror.clone().unwrap()).unwrap();
-        }
-        let (link, loss) = (Link::Each(Activation::Logistic), Loss::Squared);
-        let config = MlpConfig { hidden: vec![13], act: Activation::Logistic, link, loss, ..MlpConfig::default() };
-        let learner = MlpLearner::new(config, encoder.inputs(), 3, 7).unwrap();
-        let net = InferenceNet::new(&learner.net(), &encoder, Head::WinDrawLoss).unwrap();
-        Arc::new(LoadedModel::new(Head::WinDrawLoss, net))
-    }
-
-    /// Along random matches, begun anew now and then, in any order of searches.
-    fn follows<G: Game>(game: &G, relative: bool) {
-        let model = net(game, relative);
-        let mut net = NetWdl::new(model.clone());
-        let (mut rng, mut facts, mut asked) = (Rng::new(1), Vec::new(), 0);
-        for n in 0..30 {
-            let mut s = game.initial();
-            (0..rng.below(20)).for_each(|_| game.sample(&s, &mut rng).into_iter().for_each(|m| game.play(&mut s, m)));
-            if n % 7 == 0 {
-                WdlEvaluator::<G>::begin_search(&mut net, game);
-            }
-            net.refresh(game, &s);
-            while let Some(m) = game.sample(&s, &mut rng) {
-                let Wdl { of, win, draw, loss } = net.wdl(game, &s);
-                game.facts(&s, &mut facts);
-                assert_eq!(model.net().plain(&facts, game.mover(&s)), [win, draw, loss]);
-                assert_eq!(of, if relative { game.mover(&s) } else { Player(0) });
-                net.play(game, &mut s, m);
-                asked += 1;
-            }
-        }
-        assert!(asked > 300);
-    }
-
-    #[test]
-    fn following_a_playout_equals_a_fresh_evaluation_of_each_state() {
-        for relative in [false, true] {
-            follows(&Dots::<u64>::new(5, 5, Score::Win).unwrap(), relative);
-            follows(&Othello::new(8, 8).unwrap(), relative);
         }
     }
 }

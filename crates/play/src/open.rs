@@ -88,12 +88,14 @@ pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {
             let [cols, rows] = options.size([8, 8], 2)?;
             with(Othello::new(cols as usize, rows as usize)?, baselines::othello)
         }
-        "morris" => match options.value("draw") {
-            None => with(Morris::new(Draw::Repetition), baselines::morris),
-            Some(v) if v == "repetition" => with(Morris::new(Draw::Repetition), baselines::morris),
-            Some(v) if v == "turns200" => with(Morris::new(Draw::Turns200), baselines::morris),
-            Some(v) => return Err(bad(format!("morris:draw= is repetition or turns200, not \"{}\"", short(&v)))),
-        },
+        "morris" => {
+            let draw = match options.value("draw").as_deref() {
+                None | Some("repetition") => Draw::Repetition,
+                Some("turns200") => Draw::Turns200,
+                Some(v) => return Err(bad(format!("morris:draw= is repetition or turns200, not \"{}\"", short(v)))),
+            };
+            with(Morris::new(draw), baselines::morris)
+        }
         "dots" => {
             let [cols, rows] = options.size([5, 5], 2)?.map(|n| n as usize);
             let score = match options.value("score").as_deref() {
@@ -123,15 +125,13 @@ pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {
         }
         "checkers" => {
             let [cols, rows] = options.size([8, 8], 2)?;
-            let draw = match options.value("draw") {
-                None => 40,
-                Some(v) => match v.parse() {
-                    Ok(n @ 1..=255) => n,
-                    _ => {
-                        return Err(bad(format!("checkers:draw= is a number from 1 to 255, not \"{}\"", short(&v))));
-                    }
-                },
-            };
+            let draw =
+                match options.value("draw") {
+                    None => 40,
+                    Some(v) => v.parse().ok().filter(|&n| n > 0).ok_or_else(|| {
+                        bad(format!("checkers:draw= is a number from 1 to 255, not \"{}\"", short(&v)))
+                    })?,
+                };
             plain(Checkers::new(cols, rows, draw)?)
         }
         _ => return Err(unknown(family)),
@@ -155,7 +155,7 @@ pub fn visit_native<V: NativeVisitor>(table: &dyn Table, visitor: V) -> Option<V
     macro_rules! first_of {
         ($($game:ty),*) => {
             $(if let Some(native) = table.extension::<NativeTable<$game>>() {
-                return Some(visitor.visit(native));
+                return Some(visitor.visit(&native));
             })*
         };
     }

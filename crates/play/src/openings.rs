@@ -115,32 +115,3 @@ pub fn random_length(table: &dyn Table) -> f64 {
     let (_, plies) = table.start().playouts(MATCHES, &mut Rng::new(1));
     plies as f64 / MATCHES as f64
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::open;
-
-    #[test]
-    fn random_states_are_different_and_near_the_start() {
-        let table = open("connect4").unwrap();
-        let states = random_states(&*table, 56, 36.0, 7);
-        assert_eq!(states.len(), 56);
-        let unique: HashSet<_> = states.iter().collect();
-        assert_eq!(unique.len(), 56);
-        let depth = states.iter().map(String::len).max().unwrap();
-        assert!(depth < 42, "{depth}");
-        assert!(states[0].len() == 1, "{}", states[0]);
-        assert_eq!(states, random_states(&*table, 56, 36.0, 7));
-        // Tictactoe has few states near its start: all that are wanted are found nevertheless.
-        assert_eq!(random_states(&*open("tictactoe").unwrap(), 300, 7.0, 1).len(), 300);
-    }
-
-    #[test]
-    fn no_opening_is_over() {
-        let table = open("tictactoe").unwrap();
-        for text in random_openings(&*table, 100, 9, 1) {
-            assert!(table.position(&text).unwrap().outcome().is_none());
-        }
-    }
-}

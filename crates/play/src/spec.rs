@@ -117,6 +117,11 @@ impl Spec {
 
     /// Gives an option, named by its path such as `playout.eps`, this value in place of any it has.
     pub fn set(&mut self, path: &str, value: impl fmt::Display) {
+        self.set_part(path, Spec::word(value.to_string()));
+    }
+
+    /// Gives the option at a path this spec in place of any it has.
+    pub fn set_part(&mut self, path: &str, part: Spec) {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
         let found = self.args.iter().position(|(k, _)| k == key);
         let at = found.unwrap_or_else(|| {
@@ -124,16 +129,8 @@ impl Spec {
             self.args.len() - 1
         });
         match rest {
-            Some(rest) => self.args[at].1.set(rest, value),
-            None => self.args[at].1 = Spec::word(value.to_string()),
-        }
-    }
-
-    /// Gives the option at a path this spec in place of any it has.
-    pub fn set_part(&mut self, path: &str, part: Spec) {
-        self.set(path, "");
-        if let Some(place) = self.get_mut(path) {
-            *place = part;
+            Some(rest) => self.args[at].1.set_part(rest, part),
+            None => self.args[at].1 = part,
         }
     }
 
@@ -174,15 +171,6 @@ impl Spec {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
         let value = self.args.iter().find(|(k, _)| k == key).map(|(_, v)| v)?;
         rest.map_or(Some(value), |rest| value.get(rest))
-    }
-
-    pub(crate) fn get_mut(&mut self, path: &str) -> Option<&mut Spec> {
-        let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
-        let value = self.args.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v)?;
-        match rest {
-            None => Some(value),
-            Some(rest) => value.get_mut(rest),
-        }
     }
 
     /// Reads a TOML table with the key `name`; every other key is an option.
@@ -307,76 +295,5 @@ impl Reader {
         }
         self.depth -= 1;
         Ok(Spec { name, args, column })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn text_and_toml_say_the_same() {
-        let text: Spec = "uct(sims=5000, c=0.78, playout=mast(eps=0.2))".parse().unwrap();
-        let toml =
-            Spec::from_toml("name = 'uct'\nsims = 5000\nc = 0.78\nplayout = { name = 'mast', eps = 0.2 }").unwrap();
-        let sorted = |mut s: Spec| {
-            s.args.sort_by(|a, b| a.0.cmp(&b.0));
-            s
-        };
-        assert_eq!(sorted(text.clone()), sorted(toml));
-        assert_eq!(text.to_string(), "uct(sims=5000, c=0.78, playout=mast(eps=0.2))");
-        assert_eq!(text.to_string().parse::<Spec>().unwrap(), text);
-    }
-
-    #[test]
-    fn models_are_found_and_replaced_wherever_they_stand() {
-        let mut spec: Spec = "uct(sims=5, playout=guided(model=a))".parse().unwrap();
-        spec.set_model(&ModelRef::from("b c"));
-        assert_eq!(spec.to_string(), "uct(sims=5, playout=guided(model=\"b c\"))");
-        assert_eq!(spec.models(), [ModelRef::from("b c")]);
-        let mut bare = Spec::word("minimax");
-        bare.set_model(&ModelRef::from("x"));
-        assert_eq!(bare.to_string(), "minimax(model=x)");
-    }
-
-    #[test]
-    fn quotes_hold_anything() {
-        let spec: Spec = r#"minimax(model="my runs/a (2), \"x\" \\ ü=")"#.parse().unwrap();
-        assert_eq!(spec.get("model").unwrap().name, "my runs/a (2), \"x\" \\ ü=");
-        assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
-    }
-
-    fn specs() -> impl Strategy<Value = Spec> {
-        let word = || prop_oneof![any::<String>(), "[a-z0-9_.]{0,6}"];
-        let leaf = word().prop_map(Spec::word);
-        leaf.prop_recursive(4, 24, 4, move |inner| {
-            (word(), proptest::collection::btree_map(word(), inner, 0..4)).prop_map(|(name, args)| Spec {
-                name,
-                args: args.into_iter().collect(),
-                column: 0,
-            })
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_printed_reads_as_the_same_spec(spec in specs()) {
-            prop_assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
-        }
-    }
-
-    #[test]
-    fn errors_point_at_the_place() {
-        let error = |text: &str| text.parse::<Spec>().unwrap_err().to_string();
-        assert!(error("uct(sims=)").contains("column 10"));
-        assert!(error("uct(sims 5)").contains("\"sims\" needs a value"));
-        assert!(error("uct(sims=5").contains("expected"));
-        assert!(error("uct(sims=5, sims=6)").contains("given twice (column 13)"));
-        assert!(error("uct) x").contains("after the end"));
-        assert!(error(&"a(b=".repeat(1000)).contains("too many"));
-        assert!(error("").contains("found the end"));
-        assert!(error("uct(model=\"a").contains("not closed (column 11)"));
-        assert!(error("uct(model=\"a\\x\")").contains("backslash"));
     }
 }

@@ -12,7 +12,7 @@ use ludex_search::mcts::{Expand, Playout, Select};
 use ludex_search::{AlphaBeta, ExactObserver};
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A game that has been opened. [`crate::open`] makes one by name, [`TableBuilder`] of rules of one's own.
 pub trait Table: Send + Sync {
@@ -52,14 +52,14 @@ pub trait Table: Send + Sync {
     /// All exact values below a position, where this game has a solver and the position is small enough.
     fn solve(&self, position: &dyn Position) -> Option<Box<dyn Solution>>;
 
-    /// What was attached to the table under this type, see [`Extension`].
-    fn attached(&self, ty: TypeId) -> Option<&(dyn Any + Send + Sync)>;
+    /// What is attached to the table: the [`NativeTable`], and whatever somebody made of it.
+    fn extensions(&self) -> &Extensions;
 }
 
 impl dyn Table + '_ {
-    /// The extension of this type, if the table was opened with it.
-    pub fn extension<T: ?Sized + 'static>(&self) -> Option<&Arc<T>> {
-        self.attached(TypeId::of::<T>())?.downcast_ref()
+    /// The extension of this type, if the table has it.
+    pub fn extension<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.extensions().lock().get(&TypeId::of::<T>())?.downcast_ref().cloned()
     }
 
     /// Proves values of positions by search, with a table of so many megabytes; `None` where payoffs do not add up to zero.
@@ -74,16 +74,18 @@ impl dyn Table + '_ {
     }
 }
 
-/// Adds to every table that is opened what needs to know the type of the game: learners whose inner loops do, say.
-pub trait Extension {
-    /// Attaches what it adds with [`TableBuilder::attach`].
-    fn extend<G: Game>(table: TableBuilder<G>) -> TableBuilder<G>;
-}
+/// What is attached to a table, by its type.
+#[derive(Default)]
+pub struct Extensions(Mutex<HashMap<TypeId, Box<dyn Any + Send + Sync>>>);
 
-/// No extension.
-impl Extension for () {
-    fn extend<G: Game>(table: TableBuilder<G>) -> TableBuilder<G> {
-        table
+impl Extensions {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TypeId, Box<dyn Any + Send + Sync>>> {
+        self.0.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Attaches this in place of what was attached under the same type.
+    pub fn attach<T: ?Sized + Send + Sync + 'static>(&self, made: Arc<T>) {
+        self.lock().insert(TypeId::of::<T>(), Box::new(made));
     }
 }
 
@@ -182,19 +184,29 @@ pub struct TableBuilder<G: Game> {
     game: Arc<G>,
     parts: Parts<G>,
     solver: Option<Solve<G>>,
-    attach: Vec<Attach<G>>,
 }
 
-/// What is attached to a table, by its type.
-type Attached = (TypeId, Box<dyn Any + Send + Sync>);
-
-/// Makes what is attached to a table when all parts are known.
-type Attach<G> = Box<dyn FnOnce(NativeTable<G>) -> Attached>;
+/// Declares the methods that add parts of one's own, which differ in the kind of the part only.
+macro_rules! own_parts {
+    ($($about:literal $method:ident, $entries:ident, $part:ty;)*) => {$(
+        #[doc = $about]
+        pub fn $method(
+            mut self,
+            name: &'static str,
+            about: &'static str,
+            options: &'static [OptionInfo],
+            make: impl Fn(&Args<'_, G>) -> Result<$part, SpecError> + Send + Sync + 'static,
+        ) -> Self {
+            self.parts.$entries.add_own(name, about, options, make);
+            self
+        }
+    )*};
+}
 
 impl<G: Game> TableBuilder<G> {
     /// A table of these rules, with all standard parts.
     pub fn new(game: impl Into<Arc<G>>) -> Self {
-        TableBuilder { game: game.into(), parts: Parts::standard(), solver: None, attach: Vec::new() }
+        TableBuilder { game: game.into(), parts: Parts::standard(), solver: None }
     }
 
     /// Adds a search, which specs then name as an agent.
@@ -209,52 +221,11 @@ impl<G: Game> TableBuilder<G> {
         self
     }
 
-    /// Adds an evaluator: `eval=NAME`.
-    pub fn evaluator(
-        mut self,
-        name: &'static str,
-        about: &'static str,
-        options: &'static [OptionInfo],
-        make: impl Fn(&Args<'_, G>) -> Result<Arc<dyn EvaluatorFactory<G>>, SpecError> + Send + Sync + 'static,
-    ) -> Self {
-        self.parts.evaluators.add_own(name, about, options, make);
-        self
-    }
-
-    /// Adds a selection rule: `mcts(select=NAME)`.
-    pub fn select(
-        mut self,
-        name: &'static str,
-        about: &'static str,
-        options: &'static [OptionInfo],
-        make: impl Fn(&Args<'_, G>) -> Result<Box<dyn Select>, SpecError> + Send + Sync + 'static,
-    ) -> Self {
-        self.parts.selects.add_own(name, about, options, make);
-        self
-    }
-
-    /// Adds an expansion: `mcts(expand=NAME)`.
-    pub fn expand(
-        mut self,
-        name: &'static str,
-        about: &'static str,
-        options: &'static [OptionInfo],
-        make: impl Fn(&Args<'_, G>) -> Result<Box<dyn Expand<G>>, SpecError> + Send + Sync + 'static,
-    ) -> Self {
-        self.parts.expands.add_own(name, about, options, make);
-        self
-    }
-
-    /// Adds a playout: `playout=NAME` of every tree search.
-    pub fn playout(
-        mut self,
-        name: &'static str,
-        about: &'static str,
-        options: &'static [OptionInfo],
-        make: impl Fn(&Args<'_, G>) -> Result<Box<dyn Playout<G>>, SpecError> + Send + Sync + 'static,
-    ) -> Self {
-        self.parts.playouts.add_own(name, about, options, make);
-        self
+    own_parts! {
+        "Adds an evaluator: `eval=NAME`." evaluator, evaluators, Arc<dyn EvaluatorFactory<G>>;
+        "Adds a selection rule: `mcts(select=NAME)`." select, selects, Box<dyn Select>;
+        "Adds an expansion: `mcts(expand=NAME)`." expand, expands, Box<dyn Expand<G>>;
+        "Adds a playout: `playout=NAME` of every tree search." playout, playouts, Box<dyn Playout<G>>;
     }
 
     /// Adds an exact solver.
@@ -263,33 +234,17 @@ impl<G: Game> TableBuilder<G> {
         self
     }
 
-    /// Attaches what is made of the finished table, to be found again by its type with `extension` of [`Table`].
-    pub fn attach<T: ?Sized + Send + Sync + 'static>(
-        mut self,
-        make: impl FnOnce(NativeTable<G>) -> Arc<T> + 'static,
-    ) -> Self {
-        self.attach.push(Box::new(|native| (TypeId::of::<T>(), Box::new(make(native)))));
-        self
-    }
-
-    /// Adds an extension.
-    pub fn extend<E: Extension>(self) -> Self {
-        E::extend(self)
-    }
-
     /// The table.
     pub fn build(self) -> Arc<dyn Table> {
-        let TableBuilder { game, parts, solver, attach } = self;
-        let parts = Arc::new(parts);
-        let native = || NativeTable { game: game.clone(), parts: parts.clone() };
-        let prover: Attached = (TypeId::of::<MakeProver>(), Box::new(prover_of(&game)));
-        let own: Attached = (TypeId::of::<NativeTable<G>>(), Box::new(Arc::new(native())));
-        let attached = attach.into_iter().map(|make| make(native())).chain([own, prover]).collect();
-        Arc::new(TypedTable { game, parts, solver, attached })
+        let TableBuilder { game, parts, solver } = self;
+        let (parts, extensions) = (Arc::new(parts), Extensions::default());
+        extensions.attach(Arc::new(NativeTable { game: game.clone(), parts: parts.clone() }));
+        extensions.attach(prover_of(&game));
+        Arc::new(TypedTable { game, parts, solver, extensions })
     }
 }
 
-/// The game behind a table with its type, for extensions.
+/// The game behind a table with its type, for what must know it: learners with inner loops of their own, say.
 pub struct NativeTable<G: Game> {
     game: Arc<G>,
     parts: Arc<Parts<G>>,
@@ -317,7 +272,7 @@ struct TypedTable<G: Game> {
     game: Arc<G>,
     parts: Arc<Parts<G>>,
     solver: Option<Solve<G>>,
-    attached: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    extensions: Extensions,
 }
 
 impl<G: Game> Table for TypedTable<G> {
@@ -371,8 +326,8 @@ impl<G: Game> Table for TypedTable<G> {
         TypedPosition::of(position, &*self.game).is_some()
     }
 
-    fn attached(&self, ty: TypeId) -> Option<&(dyn Any + Send + Sync)> {
-        self.attached.get(&ty).map(|b| &**b)
+    fn extensions(&self) -> &Extensions {
+        &self.extensions
     }
 }
 

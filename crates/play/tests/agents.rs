@@ -316,7 +316,8 @@ fn fresh_agents_choose_alike_at_the_same_position() {
 #[test]
 fn progress_is_reported_and_changes_nothing() {
     let table = open("othello").unwrap();
-    for agent in ["uct(sims=30000)", "minimax(depth=8)", "mcts(sims=20000, select=tuned, playout=mast)"] {
+    // Each thinks for longer than reports are apart, on fast machines too.
+    for agent in ["uct(sims=150000)", "minimax(depth=9)", "mcts(sims=80000, select=tuned, playout=mast)"] {
         let seen: Arc<Mutex<Vec<Choice>>> = Arc::default();
         let (sink, position) = (seen.clone(), table.start());
         let progress: Progress = Arc::new(move |c: &Choice| sink.lock().unwrap().push(c.clone()));

@@ -3,8 +3,11 @@
 mod common;
 
 use common::{Folder, moves_head, untrained, value_head, write_untrained};
-use ludex_learn::{Encoder, Head, Model};
-use ludex_play::{Choice, Control, ModelRef, Spec, Table, manifest, open};
+use ludex_core::{Fact, Game, Move};
+use ludex_games::{Dots, Othello, Score};
+use ludex_learn::{Encoder, Head, InferenceNet, Model};
+use ludex_play::{Choice, Control, ModelRef, Spec, Table, TableBuilder, manifest, open};
+use ludex_search::mcts::{CutCheck, CutPlayout, CutValue, Wdl, WdlEvaluator};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -176,5 +179,66 @@ fn a_model_that_does_not_fit_is_refused_in_one_line() {
     for head in [Head::Value { outputs: 5 }, Head::MoveScores { moves: 3 }, Head::PolicyValue { moves: 12 }] {
         let model = Model { encoder: Encoder::facts(table.info().facts as usize), ..untrained(&*table, head, 1) };
         assert!(refused("ranked", &model.to_bytes()).contains("do not fit"), "{head:?}");
+    }
+}
+
+/// Asks a net about every state afresh.
+struct Fresh {
+    net: Arc<InferenceNet>,
+    facts: Vec<Fact>,
+}
+
+impl<G: Game> WdlEvaluator<G> for Fresh {
+    fn refresh(&mut self, _: &G, _: &G::State) {}
+
+    fn play(&mut self, game: &G, s: &mut G::State, m: Move) {
+        game.play(s, m);
+    }
+
+    fn wdl(&mut self, game: &G, s: &G::State) -> Wdl {
+        let mover = game.mover(s);
+        game.facts(s, &mut self.facts);
+        let [win, draw, loss] = self.net.plain(&self.facts, mover)[..] else { panic!("three outputs") };
+        Wdl { of: self.net.viewer(mover), win, draw, loss }
+    }
+}
+
+/// Plays a match with a net that follows playouts and one that does not: all that both searches decide is the same.
+fn follows<G: Game>(game: G, relative: bool) {
+    let (folder, game) = (Folder::new("follows"), Arc::new(game));
+    let file = folder.path().join(format!("{}-{relative}", game.info().rules_hash));
+    let mut model = untrained(&*TableBuilder::<G>::new(game.clone()).build(), Head::WinDrawLoss, 7);
+    if relative {
+        model.encoder = model.encoder.mover_relative(game.info().mirror.clone().unwrap()).unwrap();
+    }
+    std::fs::write(&file, model.to_bytes()).unwrap();
+    let net = Arc::new(model.inference_net().unwrap());
+    let table = TableBuilder::<G>::new(game).playout("fresh", "asks afresh", &[], move |_| {
+        let wdl = Box::new(Fresh { net: net.clone(), facts: Vec::new() });
+        Ok(Box::new(CutPlayout::new(wdl, CutCheck::Every { after: 0, step: 1 }, 0.36, CutValue::Expected)))
+    });
+    let (table, tree) = (table.build(), "uct(sims=60, reuse=on)".parse::<Spec>().unwrap());
+    let (mut following, mut fresh) = (tree.clone(), tree);
+    let cut = format!("cut(model=\"{}\", threshold=0.36, backup=expected)", file.display());
+    following.set_part("playout", cut.parse().unwrap());
+    fresh.set("playout", "fresh");
+    let mut agents = [following, fresh].map(|spec| table.agent(&spec, 3).unwrap());
+    let (mut position, mut cuts) = (table.start(), 0.0);
+    while position.outcome().is_none() {
+        let [a, b] = agents.each_mut().map(|agent| agent.choose(&*position, &Control::default()).unwrap());
+        assert_eq!((a.mv, &a.value, &a.root), (b.mv, &b.value, &b.root));
+        let counters = agents[0].counters();
+        assert_eq!(counters, agents[1].counters());
+        cuts += counters.iter().find(|(name, _)| *name == "cut").unwrap().1;
+        position.play(a.mv).unwrap();
+    }
+    assert!(cuts > 100.0, "{cuts}");
+}
+
+#[test]
+fn following_a_playout_equals_a_fresh_evaluation_of_each_state() {
+    for relative in [false, true] {
+        follows(Dots::<u64>::new(5, 5, Score::Win).unwrap(), relative);
+        follows(Othello::new(8, 8).unwrap(), relative);
     }
 }

@@ -10,8 +10,8 @@ use ludex_learn::Head;
 use ludex_play::arena::{Contest, tally};
 use ludex_play::openings::Openings;
 use ludex_play::{
-    Control, Extension, GAMES, Limit, LimitKind, NativeTable, OptionInfo, OptionType, PartInfo, PartKind, Spec, Stop,
-    Table, TableBuilder, open,
+    Control, GAMES, Limit, LimitKind, NativeTable, OptionInfo, OptionType, PartInfo, PartKind, Spec, Stop, Table,
+    TableBuilder, open,
 };
 use ludex_search::ExactObserver;
 use ludex_search::mcts::*;
@@ -433,7 +433,7 @@ trait Prover: Send + Sync {
     fn proofs(&self, agent: &Spec) -> Result<usize, String>;
 }
 
-struct Proves<G: Game>(NativeTable<G>);
+struct Proves<G: Game>(Arc<NativeTable<G>>);
 
 #[derive(Default)]
 struct Count(usize);
@@ -453,19 +453,13 @@ impl<G: Game> Prover for Proves<G> {
     }
 }
 
-struct Provers;
-
-impl Extension for Provers {
-    fn extend<G: Game>(table: TableBuilder<G>) -> TableBuilder<G> {
-        table.attach(|native| Arc::new(Proves(native)) as Arc<dyn Prover>)
-    }
-}
-
 #[test]
-fn an_extension_is_found_again_by_its_type_and_knows_parts_that_were_added_after_it() {
-    assert!(own_table().build().extension::<dyn Prover>().is_none());
+fn an_extension_is_found_again_by_its_type_and_knows_parts_of_ones_own() {
     let theory = || Ok(Arc::new(|_| Box::new(Theory) as Box<dyn Evaluator<Nim>>) as _);
-    let table = own_table().extend::<Provers>().evaluator("later", "after it", &[], move |_| theory()).build();
+    let table = own_table().evaluator("later", "after it", &[], move |_| theory()).build();
+    assert!(table.extension::<dyn Prover>().is_none());
+    let native = table.extension::<NativeTable<Nim>>().unwrap();
+    table.extensions().attach(Arc::new(Proves(native)) as Arc<dyn Prover>);
     let prover = table.extension::<dyn Prover>().unwrap();
     assert!(prover.proofs(&spec("minimax(depth=21, eval=later)")).unwrap() > 0);
     assert!(prover.proofs(&spec("uct")).unwrap_err().contains("proves nothing"));

@@ -2,7 +2,7 @@
 
 use ludex_core::Rng;
 use ludex_play::views::{ChoiceView, EpisodeView, PositionView};
-use ludex_play::{Control, Session, Spec, Table, open, play_match};
+use ludex_play::{Control, ModelRef, Session, Spec, Table, open, play_match};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
@@ -199,4 +199,68 @@ fn an_episode_is_a_match_from_beginning_to_end() {
     assert_eq!(serde_json::to_value(position.outcome()).unwrap(), view["outcome"]);
     let moves: u64 = view["cost"].as_array().unwrap().iter().map(|c| c["moves"].as_u64().unwrap()).sum();
     assert_eq!(moves, plies.len() as u64);
+}
+
+#[test]
+fn text_and_toml_say_the_same() {
+    let text: Spec = "uct(sims=5000, c=0.78, playout=mast(eps=0.2))".parse().unwrap();
+    let toml = Spec::from_toml("name = 'uct'\nsims = 5000\nc = 0.78\nplayout = { name = 'mast', eps = 0.2 }").unwrap();
+    let sorted = |mut s: Spec| {
+        s.args.sort_by(|a, b| a.0.cmp(&b.0));
+        s
+    };
+    assert_eq!(sorted(text.clone()), sorted(toml));
+    assert_eq!(text.to_string(), "uct(sims=5000, c=0.78, playout=mast(eps=0.2))");
+    assert_eq!(text.to_string().parse::<Spec>().unwrap(), text);
+}
+
+#[test]
+fn models_are_found_and_replaced_wherever_they_stand() {
+    let mut spec: Spec = "uct(sims=5, playout=guided(model=a))".parse().unwrap();
+    spec.set_model(&ModelRef::from("b c"));
+    assert_eq!(spec.to_string(), "uct(sims=5, playout=guided(model=\"b c\"))");
+    assert_eq!(spec.models(), [ModelRef::from("b c")]);
+    let mut bare = Spec::word("minimax");
+    bare.set_model(&ModelRef::from("x"));
+    assert_eq!(bare.to_string(), "minimax(model=x)");
+}
+
+#[test]
+fn quotes_hold_anything() {
+    let spec: Spec = r#"minimax(model="my runs/a (2), \"x\" \\ ü=")"#.parse().unwrap();
+    assert_eq!(spec.get("model").unwrap().name, "my runs/a (2), \"x\" \\ ü=");
+    assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
+}
+
+fn specs() -> impl Strategy<Value = Spec> {
+    let word = || prop_oneof![any::<String>(), "[a-z0-9_.]{0,6}"];
+    let leaf = word().prop_map(Spec::word);
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        (word(), proptest::collection::btree_map(word(), inner, 0..4)).prop_map(|(name, args)| {
+            let mut spec = Spec::word(name);
+            spec.args = args.into_iter().collect();
+            spec
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_printed_reads_as_the_same_spec(spec in specs()) {
+        prop_assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
+    }
+}
+
+#[test]
+fn errors_point_at_the_place() {
+    let error = |text: &str| text.parse::<Spec>().unwrap_err().to_string();
+    assert!(error("uct(sims=)").contains("column 10"));
+    assert!(error("uct(sims 5)").contains("\"sims\" needs a value"));
+    assert!(error("uct(sims=5").contains("expected"));
+    assert!(error("uct(sims=5, sims=6)").contains("given twice (column 13)"));
+    assert!(error("uct) x").contains("after the end"));
+    assert!(error(&"a(b=".repeat(1000)).contains("too many"));
+    assert!(error("").contains("found the end"));
+    assert!(error("uct(model=\"a").contains("not closed (column 11)"));
+    assert!(error("uct(model=\"a\\x\")").contains("backslash"));
 }

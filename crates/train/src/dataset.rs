@@ -2,7 +2,7 @@
 
 use crate::driver::{Context, Stream};
 use crate::records::{Played, Record, Records};
-use crate::store::{Parts, RunError};
+use crate::store::{Parts, Result, RunError};
 use ludex_core::{Fact, GameInfo, MAX_PLAYERS, Payoffs, Player, Rng};
 use ludex_learn::{Data, EncodedRow, Encoder, Split};
 use ludex_play::arena::outcome;
@@ -52,7 +52,7 @@ impl Dataset {
     }
 
     /// An error if there is nothing to learn from.
-    pub fn not_empty(&self, hint: &str) -> Result<(), RunError> {
+    pub fn not_empty(&self, hint: &str) -> Result<()> {
         if self.data.is_empty() { Err(RunError::Learning(format!("nothing to learn from: {hint}"))) } else { Ok(()) }
     }
 }
@@ -127,13 +127,7 @@ impl ValueLabels {
 
     /// The examples, at most so many of them (0: all), drawn at random: one value for whom the encoder speaks, or one a player
     /// where payoffs do not add up to zero.
-    pub fn dataset(
-        mut self,
-        info: &GameInfo,
-        encoder: &Encoder,
-        most: usize,
-        rng: &mut Rng,
-    ) -> Result<Dataset, RunError> {
+    pub fn dataset(mut self, info: &GameInfo, encoder: &Encoder, most: usize, rng: &mut Rng) -> Result<Dataset> {
         sample(&mut self.unique.items, most, rng);
         let (players, outputs) = (info.players(), if info.zero_sum { 1 } else { info.players() });
         let mut examples = Dataset::new(encoder.inputs(), outputs);
@@ -196,7 +190,7 @@ pub fn wdl_examples(
     parts: &Parts<'_, Records<Played>>,
     encoder: &Encoder,
     (mirror, most): (bool, usize),
-) -> Result<(Dataset, [usize; 3]), RunError> {
+) -> Result<(Dataset, [usize; 3])> {
     let mut states = 0;
     for_each_row(parts, |_, _| states += 1)?;
     let mut kept: Vec<usize> = (0..states).collect();
@@ -234,10 +228,7 @@ pub fn wdl_examples(
 }
 
 /// Calls `see` for every row of a stage, with the table it stands in and its number there. One part is in memory at a time.
-pub fn for_each_row<R: Record>(
-    parts: &Parts<'_, Records<R>>,
-    mut see: impl FnMut(&Records<R>, usize),
-) -> Result<(), RunError> {
+pub fn for_each_row<R: Record>(parts: &Parts<'_, Records<R>>, mut see: impl FnMut(&Records<R>, usize)) -> Result<()> {
     for part in parts.iter() {
         let part = part?;
         (0..part.len()).for_each(|i| see(&part, i));

@@ -5,7 +5,7 @@ use crate::measure::Measure;
 use crate::plan::Plan;
 use crate::plot::{Frame, Series, svg};
 use crate::report::Report;
-use crate::store::{Run, RunError};
+use crate::store::{Result, Run, RunError};
 use crate::systems::System;
 use ludex_core::{GameInfo, Rng};
 use ludex_learn::{Data, Encoder, Head, Model, Net, Provenance};
@@ -90,12 +90,12 @@ impl<'a> Context<'a> {
     }
 
     /// The options, as the system knows them.
-    pub fn options<T: DeserializeOwned>(&self) -> Result<T, RunError> {
+    pub fn options<T: DeserializeOwned>(&self) -> Result<T> {
         crate::plan::read(&self.plan.options)
     }
 
     /// Refuses an agent that cannot be built; `what` says what it is for.
-    pub fn check_agent(&self, what: &str, spec: &Spec) -> Result<(), RunError> {
+    pub fn check_agent(&self, what: &str, spec: &Spec) -> Result<()> {
         self.table.agent(spec, 0).map(|_| ()).map_err(|e| RunError::Agent(what.into(), e))
     }
 
@@ -139,19 +139,19 @@ impl Job {
     }
 
     /// Carries out the plan with one of the built-in systems, or what is missing of it.
-    pub fn learn(&self) -> Result<Report, RunError> {
+    pub fn learn(&self) -> Result<Report> {
         self.learn_with(crate::systems::system(&self.plan.system)?)
     }
 
     /// Carries out the plan with a system of one's own, or what is missing of it.
-    pub fn learn_with(&self, system: &dyn System) -> Result<Report, RunError> {
+    pub fn learn_with(&self, system: &dyn System) -> Result<Report> {
         learn(&self.context(), system)
     }
 }
 
 /// Carries out a plan, or what is missing of it: learning, then measuring, then the report. Training uses no more threads than
 /// the run has.
-pub fn learn(cx: &Context<'_>, system: &dyn System) -> Result<Report, RunError> {
+pub fn learn(cx: &Context<'_>, system: &dyn System) -> Result<Report> {
     system.check(&cx.plan.options, cx.table)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(cx.run.threads()).build();
     let pool = pool.map_err(|e| RunError::Learning(format!("cannot start threads: {e}")))?;

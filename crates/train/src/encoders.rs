@@ -1,6 +1,6 @@
 //! How facts become the inputs of a net.
 
-use crate::store::RunError;
+use crate::store::{Result, RunError};
 use ludex_core::{Fact, GameInfo, Mirror};
 use ludex_learn::{Encoder, InputCodes};
 use ludex_play::Table;
@@ -40,7 +40,7 @@ fn unlike(info: &GameInfo, what: &str) -> RunError {
 }
 
 /// The encoder for a view and a coding; refused where the game does not allow them.
-pub fn encoder(table: &dyn Table, view: View, coding: Coding) -> Result<Encoder, RunError> {
+pub fn encoder(table: &dyn Table, view: View, coding: Coding) -> Result<Encoder> {
     let info = table.info();
     let mut encoder = Encoder::facts(info.facts as usize);
     match (view, &info.mirror) {
@@ -115,60 +115,4 @@ fn signed_cells(table: &dyn Table, mirror: &Mirror) -> Option<InputCodes> {
         }
     }
     (inputs > 0).then_some(InputCodes { base: vec![0.0; inputs as usize], by_fact: codes })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ludex_learn::EncodedRow;
-    use ludex_play::open;
-
-    fn encoded(game: &str, coding: Coding, view: View, moves: &[&str]) -> Vec<(usize, f32)> {
-        let table = open(game).unwrap();
-        let encoder = encoder(&*table, view, coding).unwrap();
-        let mut position = table.start();
-        moves.iter().for_each(|m| position.play(table.parse_move(m).unwrap()).unwrap());
-        let mut row = EncodedRow::default();
-        encoder.encode(&position.facts(), position.mover(), &mut row);
-        row.row().iter().collect()
-    }
-
-    #[test]
-    fn signed_cells_are_one_input_a_point_and_change_with_the_mover() {
-        let table = open("gomoku:5x5x4").unwrap();
-        assert_eq!(encoder(&*table, View::Auto, Coding::SignedCells).unwrap().inputs(), 25);
-        assert_eq!(
-            encoded("gomoku:5x5x4", Coding::SignedCells, View::Auto, &["c2"]),
-            [(7, -1.0)],
-            "the opponent's stone"
-        );
-        assert!(encoder(&*open("breakthrough").unwrap(), View::Auto, Coding::SignedCells).is_err());
-    }
-
-    #[test]
-    fn signed_inputs_are_cells_and_turn() {
-        let table = open("connect4").unwrap();
-        assert_eq!(
-            signed(table.info().mirror.as_ref().unwrap()).base.len(),
-            43,
-            "one input a cell and one for the turn"
-        );
-        let mut values: Vec<f32> =
-            encoded("connect4", Coding::Signed, View::Absolute, &["4", "4", "3"]).iter().map(|(_, v)| *v).collect();
-        values.sort_by(f32::total_cmp);
-        assert_eq!(values, [-1.0, -1.0, 1.0, 1.0], "two discs and one disc, and the second player's turn");
-    }
-
-    #[test]
-    fn a_view_that_needs_a_mirror_is_refused_without_one() {
-        let sheet =
-            "(role x) (role o) (init a) (<= (legal ?r go) (role ?r)) (<= (next b) (true a)) (<= terminal (true b))
-            (goal x 100) (goal o 0)";
-        let path = std::env::temp_dir().join(format!("ludex-encoders-{}.kif", std::process::id()));
-        std::fs::write(&path, sheet).unwrap();
-        let table = open(path.to_str().unwrap()).unwrap();
-        std::fs::remove_file(&path).unwrap();
-        assert!(encoder(&*table, View::Mover, Coding::Facts).is_err());
-        assert!(encoder(&*table, View::Auto, Coding::Facts).is_ok());
-    }
 }

@@ -5,7 +5,7 @@
 
 use crate::driver::{Context, Curve};
 use crate::plot::Series;
-use crate::store::{Json, RunError};
+use crate::store::{Json, Result, RunError};
 use ludex_learn::{Error, Model};
 use ludex_play::manifest::role_model;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -71,10 +71,10 @@ impl Fit<'_> {
     /// of them and the curve.
     pub fn run<L: Learner>(
         &self,
-        fresh: impl FnOnce() -> Result<L, RunError>,
+        fresh: impl FnOnce() -> Result<L>,
         resume: impl FnOnce(&[u8]) -> Option<L>,
-        models: impl Fn(&mut L, &[L::Point]) -> Result<Vec<Model>, RunError>,
-    ) -> Result<(Model, Vec<L::Point>), RunError> {
+        models: impl Fn(&mut L, &[L::Point]) -> Result<Vec<Model>>,
+    ) -> Result<(Model, Vec<L::Point>)> {
         let (run, curve_part, checkpoint) =
             (self.cx.run, format!("curve/{}", self.name), format!("train-{}", self.name));
         let kept = (run.find_model(self.name)?, run.find::<Json<Vec<L::Point>>>(&curve_part)?);
@@ -129,7 +129,7 @@ impl Fit<'_> {
     }
 
     /// Keeps a model for each role. The first role's comes last: once it is there, all are.
-    fn keep(&self, name: &str, models: &[Model]) -> Result<(), RunError> {
+    fn keep(&self, name: &str, models: &[Model]) -> Result<()> {
         models.iter().enumerate().rev().try_for_each(|(r, m)| self.cx.run.keep_model(&role_model(name, r), m))
     }
 

@@ -37,6 +37,6 @@ pub mod td;
 pub mod tune;
 
 pub use driver::{Context, Curve, Job, Learned, Stream, learn};
-pub use native::{Learning, NativeLearning, learnable, native, open, table};
-pub use plan::{PRESETS, Plan, options, read as read_options};
+pub use native::{NativeLearning, learnable, learnable_as, native, open, table};
+pub use plan::{PRESETS, Plan, check_bounds, options, read as read_options};
 pub use report::{Report, RunView};

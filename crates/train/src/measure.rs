@@ -1,10 +1,10 @@
 //! How strong a learned agent is: against fixed opponents, and its graded levels against one another.
 
 use crate::driver::{Context, Stream};
-use crate::store::RunError;
+use crate::store::Result;
 use ludex_core::Rng;
 use ludex_play::arena::{Contest, PairResult, Tally, tally};
-use ludex_play::openings::{Openings, random_length};
+use ludex_play::openings::random_length;
 use ludex_play::stats::*;
 use ludex_play::{Spec, Table};
 use serde::{Deserialize, Serialize};
@@ -128,18 +128,13 @@ impl Measure {
 
     /// Measures an agent; `None` where nothing is to be measured, or contests of two cannot be held. Opponents other than
     /// `random` get as much as the agent.
-    pub fn strength(&self, cx: &Context<'_>, agent: &Spec, opponents: &[Spec]) -> Result<Option<Strength>, RunError> {
+    pub fn strength(&self, cx: &Context<'_>, agent: &Spec, opponents: &[Spec]) -> Result<Option<Strength>> {
         let (table, seed) = (cx.table, cx.seed(Stream::Measure));
         if table.info().players() != 2 || self.games == 0 {
             return Ok(None);
         }
-        let contest = |agents: Vec<Spec>, games: usize, n: u64| Contest {
-            game: table.info().name.clone(),
-            agents,
-            pairs: games.div_ceil(2),
-            openings: Openings::Random(self.opening_plies),
-            seed: Rng::derive(seed, n),
-            sprt: None,
+        let contest = |agents: Vec<Spec>, games: usize, n: u64| {
+            Contest::new(table, agents, (games, self.opening_plies), Rng::derive(seed, n))
         };
         let most = self.nodes.or(self.sims).unwrap_or(1000).max(1);
         let budget = match self.work {
@@ -168,7 +163,7 @@ impl Measure {
 }
 
 /// Rates the agents of a contest among themselves, the first at 0 Elo; nothing if they cannot be rated.
-fn grade(cx: &Context<'_>, contest: &Contest) -> Result<Vec<Level>, RunError> {
+fn grade(cx: &Context<'_>, contest: &Contest) -> Result<Vec<Level>> {
     let results = cx.run.contest("levels", cx.table, contest)?;
     let encounter = |t: &Tally| Encounter { a: t.a, b: t.b, record: Record::Pairs(t.pairs) };
     let encounters = tally(contest, &results).iter().map(encounter).collect();

@@ -1,15 +1,14 @@
-//! Learners whose inner loops know the type of the game, attached to tables by [`open`] and [`table`].
+//! Learners whose inner loops know the type of the game, attached to tables by [`open`], [`learnable_as`] and [`table`].
 
 use crate::proof_selfplay::{ProofMatch, proof_match};
 use crate::records::{Labelled, Records};
 use crate::sarsa::Sarsa;
-use crate::store::RunError;
+use crate::store::{Result, RunError};
 use crate::td::{Survey, TdConfig, TdPlayer, survey};
 use ludex_core::symmetry::{Symmetry, symmetries};
-use ludex_core::{Fact, Game, GameInfo, Move, Payoffs, TextError};
+use ludex_core::{Game, Payoffs};
 use ludex_learn::{NnueExamples, Phases, QuantisedNnue};
 use ludex_play::*;
-use std::any::{Any, TypeId};
 use std::sync::Arc;
 
 /// What learners ask of a game whose type they do not know.
@@ -22,7 +21,7 @@ pub trait NativeLearning: Send + Sync {
         m: &ProofMatch<'_>,
         of: (u32, u64),
         out: &mut Records<Labelled>,
-    ) -> Result<Payoffs, RunError>;
+    ) -> Result<Payoffs>;
 
     /// Lets a learner of action values play on until it has learned from so many games, or `stop` holds between two of them.
     fn sarsa_games(&self, learner: &mut Sarsa, games: u64, stop: &dyn Fn() -> bool);
@@ -51,7 +50,7 @@ impl<G: Game> NativeLearning for NativeTable<G> {
         m: &ProofMatch<'_>,
         of: (u32, u64),
         out: &mut Records<Labelled>,
-    ) -> Result<Payoffs, RunError> {
+    ) -> Result<Payoffs> {
         proof_match(self, table, m, of, out)
     }
 
@@ -81,15 +80,6 @@ impl<G: Game> NativeLearning for NativeTable<G> {
     }
 }
 
-/// The extension of tables that can be learned on.
-pub struct Learning;
-
-impl Extension for Learning {
-    fn extend<G: Game>(table: TableBuilder<G>) -> TableBuilder<G> {
-        table.attach(|native| Arc::new(native) as Arc<dyn NativeLearning>)
-    }
-}
-
 /// Makes what learners ask of a game of any type.
 struct MakeNative;
 
@@ -101,60 +91,12 @@ impl NativeVisitor for MakeNative {
     }
 }
 
-/// A table with what learners ask of its game.
-struct LearningTable {
-    table: Arc<dyn Table>,
-    native: Arc<dyn NativeLearning>,
-}
-
-impl Table for LearningTable {
-    fn info(&self) -> &GameInfo {
-        self.table.info()
-    }
-    fn start(&self) -> Box<dyn Position> {
-        self.table.start()
-    }
-    fn position(&self, text: &str) -> Result<Box<dyn Position>, TextError> {
-        self.table.position(text)
-    }
-    fn move_name(&self, m: Move) -> String {
-        self.table.move_name(m)
-    }
-    fn parse_move(&self, text: &str) -> Option<Move> {
-        self.table.parse_move(text)
-    }
-    fn fact_name(&self, f: Fact) -> String {
-        self.table.fact_name(f)
-    }
-    fn agent(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Agent>, SpecError> {
-        self.table.agent(spec, seed)
-    }
-    fn check(&self, spec: &Spec) -> Result<(), SpecError> {
-        self.table.check(spec)
-    }
-    fn parts(&self) -> Vec<PartInfo> {
-        self.table.parts()
-    }
-    fn option(&self, agent: &Spec, path: &str) -> Option<OptionInfo> {
-        self.table.option(agent, path)
-    }
-    fn owns(&self, position: &dyn Position) -> bool {
-        self.table.owns(position)
-    }
-    fn solve(&self, position: &dyn Position) -> Option<Box<dyn Solution>> {
-        self.table.solve(position)
-    }
-    fn attached(&self, ty: TypeId) -> Option<&(dyn Any + Send + Sync)> {
-        if ty == TypeId::of::<dyn NativeLearning>() { Some(&self.native) } else { self.table.attached(ty) }
-    }
-}
-
-/// A table that [`ludex_play`] opened, to learn on too.
+/// Lets a table that [`ludex_play`] opened be learned on too.
 pub fn learnable(table: Arc<dyn Table>) -> Arc<dyn Table> {
-    match visit_native(&*table, MakeNative) {
-        Some(native) => Arc::new(LearningTable { table, native }),
-        None => table,
+    if let Some(native) = visit_native(&*table, MakeNative) {
+        table.extensions().attach(native);
     }
+    table
 }
 
 /// Opens a game by its name, to play and to learn.
@@ -162,13 +104,21 @@ pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {
     ludex_play::open(name).map(learnable)
 }
 
+/// Lets a table of rules of one's own be learned on too.
+pub fn learnable_as<G: Game>(table: Arc<dyn Table>) -> Arc<dyn Table> {
+    if let Some(native) = table.extension::<NativeTable<G>>() {
+        table.extensions().attach::<dyn NativeLearning>(native);
+    }
+    table
+}
+
 /// A table of rules of one's own, to play and to learn.
 pub fn table<G: Game>(game: impl Into<Arc<G>>) -> Arc<dyn Table> {
-    TableBuilder::new(game).extend::<Learning>().build()
+    learnable_as::<G>(TableBuilder::new(game).build())
 }
 
 /// What learners ask of the game behind a table.
-pub fn native(table: &dyn Table) -> Result<&Arc<dyn NativeLearning>, RunError> {
+pub fn native(table: &dyn Table) -> Result<Arc<dyn NativeLearning>> {
     let line = || RunError::Options(format!("{} was opened without what learning needs", table.info().name));
     table.extension::<dyn NativeLearning>().ok_or_else(line)
 }

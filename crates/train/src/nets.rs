@@ -3,7 +3,7 @@
 use crate::dataset::{Dataset, SplitBy};
 use crate::driver::{Context, Stream};
 use crate::fit::{ErrorPoint, Fit, Learner, split_checkpoint};
-use crate::store::{Json, RunError};
+use crate::store::{Json, Result, RunError};
 use ludex_core::Rng;
 use ludex_learn::*;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl CascadeOptions {
         data: &Data,
         split: &Split,
         encoder: &Encoder,
-    ) -> Result<(Model, Vec<ErrorPoint>), RunError> {
+    ) -> Result<(Model, Vec<ErrorPoint>)> {
         let config = self.config(encoder.inputs(), data.len());
         let steps = config.units as u64;
         let fit = Fit { cx, name: "final", steps, every: 1, patience: 0, measure_start: true, anytime: false };
@@ -137,7 +137,7 @@ const MOST_ELM_UNITS: usize = 4_000;
 
 impl ElmOptions {
     /// Refuses what cannot be trained.
-    pub fn check(&self) -> Result<(), RunError> {
+    pub fn check(&self) -> Result<()> {
         match self.hidden <= MOST_ELM_UNITS && self.search.most <= MOST_ELM_UNITS {
             true => Ok(()),
             false => Err(RunError::Options(format!("net: a machine has at most {MOST_ELM_UNITS} hidden units"))),
@@ -150,7 +150,7 @@ impl ElmOptions {
     }
 
     /// The layer: as given, or by cross-validation on the first training set; and the time that took, if it was done now.
-    pub fn hidden_layer(&self, cx: &Context<'_>, data: &Data) -> Result<(HiddenLayer, Duration), RunError> {
+    pub fn hidden_layer(&self, cx: &Context<'_>, data: &Data) -> Result<(HiddenLayer, Duration)> {
         const PART: &str = "hidden/0000";
         let (seed, n, start) = (cx.seed(Stream::Weights), data.len(), Instant::now());
         if self.hidden > 0 || n < 2 * self.search.folds {
@@ -234,7 +234,7 @@ impl MlpOptions {
     }
 
     /// Refuses what cannot be trained.
-    pub fn check(&self, inputs: usize, outputs: usize) -> Result<(), RunError> {
+    pub fn check(&self, inputs: usize, outputs: usize) -> Result<()> {
         check_mlp(&self.config(), inputs, outputs)
     }
 }
@@ -243,7 +243,7 @@ impl MlpOptions {
 const MOST_WEIGHTS: usize = 200_000_000;
 
 /// Refuses a multilayer perceptron that cannot be trained.
-pub fn check_mlp(config: &MlpConfig, inputs: usize, outputs: usize) -> Result<(), RunError> {
+pub fn check_mlp(config: &MlpConfig, inputs: usize, outputs: usize) -> Result<()> {
     let layers: Vec<usize> = [&[inputs][..], &config.hidden, &[outputs]].concat();
     let weights = layers.windows(2).fold(0usize, |n, w| n.saturating_add(w[0].saturating_mul(w[1])));
     if weights > MOST_WEIGHTS {
@@ -265,13 +265,7 @@ pub struct MlpTrainer<'a> {
 
 impl<'a> MlpTrainer<'a> {
     /// Weights drawn from the seed.
-    pub fn new(
-        config: MlpConfig,
-        data: &'a Data,
-        split: &'a Split,
-        all_errors: bool,
-        seed: u64,
-    ) -> Result<Self, RunError> {
+    pub fn new(config: MlpConfig, data: &'a Data, split: &'a Split, all_errors: bool, seed: u64) -> Result<Self> {
         let learner = MlpLearner::new(config, data.inputs(), data.outputs(), seed)?;
         Ok(MlpTrainer { best: learner.params().to_vec(), learner, data, split, all_errors })
     }
@@ -292,7 +286,7 @@ impl<'a> MlpTrainer<'a> {
     }
 
     /// The learner with the best weights so far.
-    pub fn best(&mut self) -> Result<&MlpLearner, RunError> {
+    pub fn best(&mut self) -> Result<&MlpLearner> {
         self.learner.set_params(&self.best)?;
         Ok(&self.learner)
     }

@@ -1,7 +1,7 @@
 //! What is to be run: a system's options for one game. The values of the system's commented TOML file, then a preset's, then
 //! what the user sets; all checked before any work.
 
-use crate::store::RunError;
+use crate::store::{Result, RunError};
 use crate::systems::System;
 use ludex_play::Table;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -33,13 +33,7 @@ pub struct Plan {
 impl Plan {
     /// The plan for a game: the system's file, then the preset, then `settings` such as `train.units=20`. Every option is
     /// checked: numbers against their bounds, agents by building them.
-    pub fn new(
-        table: &dyn Table,
-        system: &dyn System,
-        preset: &str,
-        seed: u64,
-        settings: &[String],
-    ) -> Result<Plan, RunError> {
+    pub fn new(table: &dyn Table, system: &dyn System, preset: &str, seed: u64, settings: &[String]) -> Result<Plan> {
         if i64::try_from(seed).is_err() {
             return Err(RunError::Options(format!("a seed is at most {}", i64::MAX))); // as TOML has it
         }
@@ -50,7 +44,7 @@ impl Plan {
     }
 
     /// Reads the config of a run.
-    pub fn from_toml(text: &str) -> Result<Plan, RunError> {
+    pub fn from_toml(text: &str) -> Result<Plan> {
         toml::from_str(text).map_err(|e| RunError::Options(format!("config.toml: {}", one_line(&e))))
     }
 
@@ -61,7 +55,7 @@ impl Plan {
 }
 
 /// The options of a commented file, with those of a preset and of the user in their place.
-pub fn options(file: &str, preset: &str, settings: &[String]) -> Result<Toml, RunError> {
+pub fn options(file: &str, preset: &str, settings: &[String]) -> Result<Toml> {
     let mut options: Toml = file.parse().map_err(|e| RunError::Options(one_line(&e)))?;
     let Some(Value::Table(presets)) = options.remove("preset") else {
         return Err(RunError::Options("the file of options has no presets".into()));
@@ -78,12 +72,12 @@ pub fn options(file: &str, preset: &str, settings: &[String]) -> Result<Toml, Ru
         let value = format!("v = {text}").parse::<Toml>().ok().filter(|t| t.len() == 1).and_then(|mut t| t.remove("v"));
         set(&mut options, path.trim(), value.unwrap_or_else(|| Value::String(text.trim().into())))?;
     }
-    check_bounds(&options, "")?;
+    check_bounds(&options, "", BOUNDS, (0.0, 1e9))?;
     Ok(options)
 }
 
 /// Reads options as a system knows them.
-pub fn read<T: DeserializeOwned>(options: &Toml) -> Result<T, RunError> {
+pub fn read<T: DeserializeOwned>(options: &Toml) -> Result<T> {
     T::deserialize(options.clone()).map_err(|e| RunError::Options(one_line(&e)))
 }
 
@@ -102,7 +96,7 @@ fn merge(base: &mut Toml, over: &Toml) {
 }
 
 /// Sets the option at a path such as `train.units`.
-fn set(options: &mut Toml, path: &str, value: Value) -> Result<(), RunError> {
+fn set(options: &mut Toml, path: &str, value: Value) -> Result<()> {
     let unknown = || RunError::Options(format!("there is no option \"{path}\" to set"));
     let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
     match (options.get_mut(head), rest) {
@@ -133,78 +127,26 @@ const BOUNDS: &str = "
     width 0 1024   phases 1 16   average 0 0.99999   margin 0 1   minutes 0 1e5   positions 0 1e15   generation 0 1e7   replay 1 1e9   share 0 0.99
     reuse 0.001 1e3   test 0 0.9   result_share 0 1   tolerance 0 2   first 1 1e4   step 1 1e4   draws 1 1e3   folds 2 1e3";
 
-/// The bounds of the option at a path.
-fn bounds(path: &str) -> (f64, f64) {
-    let words: Vec<&str> = BOUNDS.split_whitespace().collect();
-    let name = path.rsplit('.').next().unwrap_or(path);
-    let of = |wanted: &str| words.chunks_exact(3).find(|w| w[0] == wanted);
-    let found = of(path).or_else(|| of(name));
+/// Refuses numbers outside their bounds, which are those of the option's path, of its name, or the usual ones.
+pub fn check_bounds(options: &Toml, path: &str, bounds: &str, usual: (f64, f64)) -> Result<()> {
+    let words: Vec<&str> = bounds.split_whitespace().collect();
     let number = |text: &str| text.parse().expect("bounds are numbers");
-    found.map_or((0.0, 1e9), |w| (number(w[1]), number(w[2])))
-}
-
-/// Refuses numbers outside their bounds.
-fn check_bounds(options: &Toml, path: &str) -> Result<(), RunError> {
     for (key, value) in options {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        let (low, high) = bounds(&path);
-        let check = |x: f64| match (low..=high).contains(&x) {
-            true => Ok(()),
-            false => Err(RunError::Options(format!("{path}={x} does not lie between {low} and {high}"))),
+        let of = |wanted: &str| words.chunks_exact(3).find(|w| w[0] == wanted);
+        let (low, high) = of(&path).or_else(|| of(key)).map_or(usual, |w| (number(w[1]), number(w[2])));
+        let list = match value {
+            Value::Table(inner) => {
+                check_bounds(inner, &path, bounds, usual)?;
+                continue;
+            }
+            Value::Array(list) => list,
+            other => std::slice::from_ref(other),
         };
-        match value {
-            Value::Integer(n) => check(*n as f64)?,
-            Value::Float(x) => check(*x)?,
-            Value::Array(list) => list.iter().try_for_each(|v| match v {
-                Value::Integer(n) => check(*n as f64),
-                Value::Float(x) => check(*x),
-                _ => Ok(()),
-            })?,
-            Value::Table(inner) => check_bounds(inner, &path)?,
-            _ => {}
+        let mut numbers = list.iter().filter_map(|v| v.as_float().or(v.as_integer().map(|n| n as f64)));
+        if let Some(x) = numbers.find(|x| !(low..=high).contains(x)) {
+            return Err(RunError::Options(format!("{path}={x} does not lie between {low} and {high}")));
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::systems::{SYSTEMS, system};
-
-    #[test]
-    fn every_system_has_every_preset_and_all_options_are_known() {
-        let table = crate::open("dots:3x3").unwrap();
-        for system in SYSTEMS {
-            for preset in PRESETS {
-                let plan = Plan::new(&*table, *system, preset, 1, &[]).unwrap();
-                assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
-            }
-        }
-    }
-
-    #[test]
-    fn settings_are_typed_and_unknown_ones_refused() {
-        let table = crate::open("connect4").unwrap();
-        let plan = |s: &str| Plan::new(&*table, system("uct-ccnn").unwrap(), "tick", 1, &[s.to_string()]);
-        assert_eq!(plan("train.units=7").unwrap().options["train"]["units"].as_integer(), Some(7));
-        assert_eq!(plan("generate.work=5").unwrap().options["generate"]["work"].as_float(), Some(5.0));
-        assert_eq!(plan("train.view=mover").unwrap().options["train"]["view"].as_str(), Some("mover"));
-        for bad in [
-            "train.unit=7",
-            "train=3",
-            "train.view=sideways",
-            "train.units=many",
-            "units",
-            "train.units.x=1",
-            "generate.matches=99999999999",
-            "tune.opening_plies=4294967295",
-            "play.mcts=neural(rule=sideways)",
-            "play.minimax=minimax(simz=3)",
-        ] {
-            assert!(plan(bad).is_err(), "{bad}");
-        }
-        assert!(system("uct-ccn").err().unwrap().to_string().contains("uct-ccnn"));
-        assert!(Plan::new(&*table, system("uct-ccnn").unwrap(), "tock", 1, &[]).is_err());
-    }
 }

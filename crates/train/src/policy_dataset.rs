@@ -5,7 +5,7 @@
 
 use crate::dataset::{Unique, for_each_row};
 use crate::records::{Records, RootMove};
-use crate::store::{Parts, RunError};
+use crate::store::{Parts, Result};
 use ludex_core::{GameInfo, Move, Player, Rng};
 use ludex_learn::*;
 use serde::{Deserialize, Serialize};
@@ -87,7 +87,7 @@ impl PolicyDataset {
         encoder: &Encoder,
         (target, shares, most): (PolicyTarget, [f64; 3], usize),
         rng: &mut Rng,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self> {
         let (mut patterns, states) = patterns(parts, encoder)?;
         let outputs = info.moves as usize;
         let affordable = (TARGETS / outputs.max(1)).max(FEW);
@@ -128,7 +128,7 @@ impl PolicyDataset {
 }
 
 /// All patterns, equal ones joined, and how many states there were.
-fn patterns(parts: &Parts<'_, Records<RootMove>>, encoder: &Encoder) -> Result<(Vec<Pattern>, usize), RunError> {
+fn patterns(parts: &Parts<'_, Records<RootMove>>, encoder: &Encoder) -> Result<(Vec<Pattern>, usize)> {
     let mut unique = Unique::<Pattern>::default();
     let (mut code, mut states) = (EncodedRow::default(), 0);
     let seen = |m: Move, mover: Player| match encoder.mirror() {
@@ -174,73 +174,4 @@ fn deal(n: usize, shares: [f64; 3]) -> Split {
     let chosen = (learned + count(shares[1])).min(n);
     let range = |r: std::ops::Range<usize>| r.map(|i| i as u32).collect();
     Split { train: range(0..learned), validation: range(learned..chosen), test: range(chosen..n) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::encoders::{Coding, View, encoder};
-    use crate::selfplay::self_match;
-    use crate::store::{Run, Silent};
-    use ludex_play::{Table, open};
-    use std::collections::HashSet;
-    use std::sync::Arc;
-
-    /// The patterns of some matches.
-    fn dataset(table: &dyn Table, matches: usize, coding: Coding, target: PolicyTarget) -> PolicyDataset {
-        let dir = std::env::temp_dir().join(format!("ludex-patterns-{}-{matches}-{target:?}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&dir);
-        let run = Run::open(&dir, "test = true\n", false, 1, Arc::new(Silent)).unwrap();
-        let agent = "uct(sims=60, expand=second)".parse().unwrap();
-        let parts = run.stage("play", matches, |i| {
-            let mut all = Records::<RootMove>::new(table.info());
-            self_match(table, &agent, &*table.start(), (i as u32, i as u64), &mut all).map(|_| all)
-        });
-        let encoder = encoder(table, View::Auto, coding).unwrap();
-        let how = (target, [70.0, 15.0, 15.0], 0);
-        let set = PolicyDataset::new(&parts.unwrap(), table.info(), &encoder, how, &mut Rng::stream(3, 4)).unwrap();
-        std::fs::remove_dir_all(&dir).unwrap();
-        set
-    }
-
-    #[test]
-    fn no_pattern_stands_twice_and_the_sets_share_none() {
-        let table = open("tictactoe").unwrap();
-        let set = dataset(&*table, 40, Coding::Facts, PolicyTarget::Visits);
-        let mut seen = HashSet::new();
-        for i in 0..set.data.len() {
-            assert!(seen.insert(set.data.row(i).iter().map(|(i, _)| i).collect::<Vec<_>>()));
-        }
-        assert!(set.data.len() < set.states);
-        let s = &set.split;
-        let all: HashSet<u32> = s.train.iter().chain(&s.validation).chain(&s.test).copied().collect();
-        assert_eq!(all.len(), set.data.len());
-        assert_eq!(s.train.len() + s.validation.len() + s.test.len(), all.len());
-        assert!(!s.validation.is_empty() && !s.test.is_empty());
-    }
-
-    #[test]
-    fn targets_are_between_a_tenth_and_nine_tenths_and_taken_points_count_in_no_error() {
-        let table = open("tictactoe").unwrap();
-        for target in [PolicyTarget::Visits, PolicyTarget::WinRate, PolicyTarget::Played] {
-            let data = &dataset(&*table, 10, Coding::SignedCells, target).data;
-            for i in 0..data.len() {
-                let taken: Vec<usize> = data.row(i).iter().map(|(i, _)| i).collect();
-                let free: Vec<usize> = (0..9).filter(|&o| data.known(i, o)).collect();
-                assert!(!free.is_empty() && free.iter().all(|o| !taken.contains(o)));
-                assert!(free.iter().all(|&o| (0.0999..=0.9001).contains(&data.targets(i)[o])));
-                let top = free.iter().map(|&o| data.targets(i)[o]).fold(0.0, f32::max);
-                assert!(target == PolicyTarget::WinRate || (top - 0.9).abs() < 1e-6, "the best move has the highest");
-            }
-        }
-    }
-
-    #[test]
-    fn patterns_are_dealt_out_in_proportion() {
-        let split = deal(1000, [70.0, 15.0, 15.0]);
-        assert_eq!([split.train.len(), split.validation.len(), split.test.len()], [700, 150, 150]);
-        let split = deal(300, [5815.0, 18260.0, 6000.0]);
-        assert_eq!([split.train.len(), split.validation.len(), split.test.len()], [58, 182, 60]);
-        assert_eq!(deal(5, [1.0, 1.0, 1.0]), Split::all(5));
-    }
 }

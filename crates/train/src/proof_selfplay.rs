@@ -12,7 +12,8 @@ use crate::dataset::{Dataset, Duplicates, ValueLabel, ValueLabels, for_each_row}
 use crate::driver::{Context, Stream};
 use crate::native::native;
 use crate::records::{Labelled, Records};
-use crate::store::{Parts, RunError};
+use crate::selfplay::stage_of_matches;
+use crate::store::{Parts, Result, RunError};
 use ludex_core::{Choice, Control, Game, Limit, LimitKind, Payoffs, Player, Rng, Search, mix};
 use ludex_learn::Encoder;
 use ludex_play::openings::random_plies;
@@ -33,16 +34,8 @@ pub struct ProofMatch<'a> {
     pub players: [ProofPlayer<'a>; 2],
     /// Random plies before the match.
     pub opening_plies: u32,
-    /// How backward deepening goes about it.
-    pub backward: BackwardOptions,
-    /// The nodes it may visit; 0: none is done.
-    pub backward_nodes: u64,
-    /// Whether terminal states are labelled themselves. What follows from them always is.
-    pub ends: bool,
-    /// Whether the states of the match are labelled.
-    pub ramp: bool,
-    /// Labels at most, those of the match itself apart, drawn at random; 0: all.
-    pub most: usize,
+    /// What is labelled.
+    pub labels: &'a LabelOptions,
 }
 
 /// A player of such a match.
@@ -183,22 +176,24 @@ impl<G: Game> Agent for ProofAgent<G> {
     }
 }
 
-/// Plays one match and adds its labels. Everything random comes from the seed.
+/// Plays a match of alpha-beta players, adds the labels of what was proven, and gives the result.
 pub(crate) fn proof_match<G: Game>(
     native: &NativeTable<G>,
     table: &dyn Table,
     m: &ProofMatch<'_>,
     (match_id, seed): (u32, u64),
     out: &mut Records<Labelled>,
-) -> Result<Payoffs, RunError> {
-    let game = native.game();
+) -> Result<Payoffs> {
+    let (game, l) = (native.game(), m.labels);
+    let pruning = if l.pruning == Prune::Wins { Pruning::Wins } else { Pruning::None };
+    let backward = BackwardOptions { pruning, transpositions: l.join };
     let mut rng = Rng::stream(seed, 2);
     let opening = random_plies(table.start(), m.opening_plies, &mut rng);
     let opening = opening.as_any().downcast_ref::<TypedPosition<G>>().expect("the table is that of the game");
     let start = TypedPosition::new(game.clone(), opening.state().clone());
-    let shared = Arc::new(Mutex::new(Shared { rng, labels: Labels::new(m.ends) }));
+    let shared = Arc::new(Mutex::new(Shared { rng, labels: Labels::new(l.ends) }));
     let search = |p: usize| {
-        let built = native.observed_alphabeta(m.players[p].agent, Rng::derive(seed, p as u64), Labels::new(m.ends));
+        let built = native.observed_alphabeta(m.players[p].agent, Rng::derive(seed, p as u64), Labels::new(l.ends));
         built.map_err(|e| RunError::Agent("self-play".into(), e))
     };
     let searches = [search(0)?, search(1)?].map(|(s, limit)| (Arc::new(Mutex::new(s)), limit));
@@ -220,23 +215,23 @@ pub(crate) fn proof_match<G: Game>(
         line.push(next);
     }
     let mut shared = lock(&shared);
-    let mut labels = std::mem::replace(&mut shared.labels, Labels::new(m.ends));
+    let mut labels = std::mem::replace(&mut shared.labels, Labels::new(l.ends));
     labels.ply = episode.plies.len() as u32;
-    if m.backward_nodes > 0 {
-        let control = Limit::nodes(m.backward_nodes).into();
+    if l.backward_nodes > 0 {
+        let control = Limit::nodes(l.backward_nodes).into();
         // The first player whose heuristic may be relied on stands at the bottom of the backward deepening.
         let relied = m.players.iter().zip(&searches).find_map(|(p, (s, _))| Some((p.bootstrap?.tolerance, s)));
         match relied {
-            None => drop(deepen(&**game, &line, m.backward, &control, &mut NoFrontier, &mut labels)),
+            None => drop(deepen(&**game, &line, backward, &control, &mut NoFrontier, &mut labels)),
             Some((tolerance, search)) => {
                 let mut search = lock(search);
                 let mut frontier = Consistent { eval: search.eval(), tolerance };
                 let frontier: &mut dyn Frontier<G> = &mut frontier;
-                deepen(&**game, &line, m.backward, &control, frontier, &mut labels);
+                deepen(&**game, &line, backward, &control, frontier, &mut labels);
             }
         }
     }
-    if m.ramp {
+    if l.ramp {
         let end = (line.len() - 1).max(1) as f32;
         for (t, s) in line.iter().enumerate().filter(|(_, s)| game.outcome(s).is_none()) {
             labels.ply = t as u32;
@@ -245,7 +240,7 @@ pub(crate) fn proof_match<G: Game>(
         }
     }
     let mut facts = Vec::new();
-    for label in labels.chosen(m.most, seed) {
+    for label in labels.chosen(l.most, seed) {
         game.facts(&label.state, &mut facts);
         let (mover, value) = (game.mover(&label.state), Payoffs::of(Player(0), label.value));
         let source = 2 - label.origin as u32;
@@ -322,29 +317,14 @@ impl ProofSelfPlay<'_> {
         &self,
         cx: &Context<'r>,
         players: impl Fn(usize) -> [ProofPlayer<'a>; 2] + Sync,
-    ) -> Result<Parts<'r, Records<Labelled>>, RunError> {
-        let (native, batch, l) = (native(cx.table)?, self.batch.max(1), self.labels);
-        let pruning = if l.pruning == Prune::Wins { Pruning::Wins } else { Pruning::None };
-        cx.run.stage(&self.stage, self.matches.div_ceil(batch), |part| {
-            let mut records = Records::new(cx.info());
-            for i in part * batch..((part + 1) * batch).min(self.matches) {
-                if cx.run.observer().stopped() {
-                    return Err(RunError::Stopped);
-                }
-                let proof = ProofMatch {
-                    players: players(i),
-                    opening_plies: self.opening_plies,
-                    backward: BackwardOptions { pruning, transpositions: l.join },
-                    backward_nodes: l.backward_nodes,
-                    ends: l.ends,
-                    ramp: l.ramp,
-                    most: l.most,
-                };
-                let number = self.first + i;
-                let of = (number as u32, Rng::derive(cx.seed(Stream::SelfPlay), number as u64));
-                native.proof_match(cx.table, &proof, of, &mut records)?;
-            }
-            Ok(records)
+    ) -> Result<Parts<'r, Records<Labelled>>> {
+        let native = native(cx.table)?;
+        stage_of_matches(cx, &self.stage, (self.matches, self.batch), |i, records| {
+            let number = self.first + i;
+            let of = (number as u32, Rng::derive(cx.seed(Stream::SelfPlay), number as u64));
+            let (opening_plies, labels) = (self.opening_plies, self.labels);
+            let proof = ProofMatch { players: players(i), opening_plies, labels };
+            native.proof_match(cx.table, &proof, of, records).map(|_| ())
         })
     }
 }
@@ -367,7 +347,7 @@ pub fn labelled_examples(
     parts: &Parts<'_, Records<Labelled>>,
     encoder: &Encoder,
     seat: impl Fn(u32) -> Option<Player>,
-) -> Result<(Dataset, LabelCounts), RunError> {
+) -> Result<(Dataset, LabelCounts)> {
     let (mut labels, mut results) = (ValueLabels::new(Duplicates::HighestRank), BTreeMap::new());
     let mut counts = LabelCounts::default();
     for_each_row(parts, |part, i| {
@@ -381,99 +361,4 @@ pub fn labelled_examples(
     let count = |f: fn(f32) -> bool| results.values().filter(|v| f(**v)).count();
     counts.wdl = [count(|v| v > 0.0), count(|v| v == 0.0), count(|v| v < 0.0)];
     Ok((labels.dataset(cx.info(), encoder, 0, &mut cx.rng(Stream::Sample))?, counts))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{native, open};
-
-    fn studied(game: &str, change: impl Fn(&mut ProofMatch<'_>)) -> (Payoffs, Records<Labelled>) {
-        let table = open(game).unwrap();
-        let agent: Spec = "minimax(nodes=300, eval=random(by=call), order=eval, table=1)".parse().unwrap();
-        let player = ProofPlayer { agent: &agent, record: true, bootstrap: None };
-        let mut study = ProofMatch {
-            players: [player; 2],
-            opening_plies: 0,
-            backward: BackwardOptions::default(),
-            backward_nodes: 2_000,
-            ends: true,
-            ramp: true,
-            most: 0,
-        };
-        change(&mut study);
-        let mut all = Records::<Labelled>::new(table.info());
-        let result = native(&*table).unwrap().proof_match(&*table, &study, (5, 9), &mut all).unwrap();
-        (result, all)
-    }
-
-    #[test]
-    fn a_state_has_one_row_by_its_best_source_and_the_ramp_rises_to_the_result() {
-        let (result, all) = studied("connect4", |_| {});
-        let mut seen = std::collections::HashSet::new();
-        assert!((0..all.len()).all(|i| seen.insert(all.key(i).to_vec())), "no state twice");
-        let mut ramp: Vec<(u32, f32)> = Vec::new();
-        for e in all.iter() {
-            let v = e.value[Player(0)];
-            assert!(e.source < 3 && e.match_id == 5 && e.result == result);
-            match SOURCES[e.source as usize] {
-                "terminal" => assert!([-1.0, 0.0, 1.0].contains(&v)),
-                _ => ramp.push((e.ply, v)),
-            }
-        }
-        ramp.sort_by_key(|r| r.0);
-        assert_eq!(ramp[0], (0, 0.0));
-        assert!(ramp.windows(2).all(|w| w[0].1.abs() <= w[1].1.abs()) && ramp.len() > 4, "{ramp:?}");
-        let terminal = all.iter().filter(|e| SOURCES[e.source as usize] == "terminal").count();
-        assert!(terminal > 50, "{terminal}");
-    }
-
-    #[test]
-    fn what_is_not_wanted_is_not_written_down() {
-        let (_, all) = studied("connect4", |_| {});
-        let (_, few) = studied("connect4", |s| s.most = 50);
-        let played = all.iter().filter(|e| SOURCES[e.source as usize] == "ramp").count();
-        assert!((50..50 + 43).contains(&few.len()) && few.len() < all.len() && played > 0);
-        let (_, deaf) = studied("connect4", |s| {
-            s.players.iter_mut().for_each(|s| s.record = false);
-            s.backward_nodes = 0;
-        });
-        assert!(deaf.iter().all(|e| SOURCES[e.source as usize] == "ramp"));
-        let (_, none) = studied("connect4", |s| {
-            s.players.iter_mut().for_each(|s| s.record = false);
-            (s.backward_nodes, s.ramp) = (0, false);
-        });
-        assert!(none.is_empty());
-    }
-
-    #[test]
-    fn a_bootstrapped_heuristic_adds_consistent_rows() {
-        let agent: Spec = "minimax(nodes=300, eval=random(by=net), order=eval, table=1)".parse().unwrap();
-        let table = open("connect4").unwrap();
-        let bootstrap = Some(Bootstrap { tolerance: 0.1, depth: 2, nodes: 1_000 });
-        let player = ProofPlayer { agent: &agent, record: true, bootstrap };
-        let study = ProofMatch {
-            players: [player; 2],
-            opening_plies: 2,
-            backward: BackwardOptions::default(),
-            backward_nodes: 500,
-            ends: false,
-            ramp: true,
-            most: 0,
-        };
-        let mut all = Records::<Labelled>::new(table.info());
-        native(&*table).unwrap().proof_match(&*table, &study, (0, 3), &mut all).unwrap();
-        let consistent = all.iter().filter(|e| SOURCES[e.source as usize] == "consistent").count();
-        assert!(consistent > 5, "{consistent}");
-        let uct = "uct(sims=10)".parse().unwrap();
-        let wrong = ProofMatch { players: [ProofPlayer { agent: &uct, record: true, bootstrap: None }; 2], ..study };
-        assert!(
-            native(&*table)
-                .unwrap()
-                .proof_match(&*table, &wrong, (0, 3), &mut all)
-                .unwrap_err()
-                .to_string()
-                .contains("minimax")
-        );
-    }
 }

@@ -25,40 +25,25 @@ trait Whole {
     fn from_whole(n: u32) -> Self;
 }
 
-impl Whole for u32 {
-    fn to_whole(self) -> u32 {
-        self
-    }
-    fn from_whole(n: u32) -> Self {
-        n
-    }
+/// How cells of a type become whole numbers and back.
+macro_rules! whole {
+    ($($type:ty: $to:expr, $from:expr;)*) => {$(
+        impl Whole for $type {
+            fn to_whole(self) -> u32 {
+                ($to)(self)
+            }
+            fn from_whole(n: u32) -> Self {
+                ($from)(n)
+            }
+        }
+    )*};
 }
 
-impl Whole for Player {
-    fn to_whole(self) -> u32 {
-        self.0 as u32
-    }
-    fn from_whole(n: u32) -> Self {
-        Player(n as u8)
-    }
-}
-
-impl Whole for Move {
-    fn to_whole(self) -> u32 {
-        self.0
-    }
-    fn from_whole(n: u32) -> Self {
-        Move(n)
-    }
-}
-
-impl Whole for bool {
-    fn to_whole(self) -> u32 {
-        self as u32
-    }
-    fn from_whole(n: u32) -> Self {
-        n != 0
-    }
+whole! {
+    u32: |n| n, |n| n;
+    Player: |p: Player| p.0 as u32, |n| Player(n as u8);
+    Move: |m: Move| m.0, Move;
+    bool: |yes| yes as u32, |n| n != 0;
 }
 
 /// A kind of row.
@@ -329,33 +314,5 @@ impl<R: Record> Artifact for Records<R> {
 
     fn rows(&self) -> u64 {
         self.rows as u64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_comes_back_as_it_was_written_and_has_the_same_bytes_each_time() {
-        let table = ludex_play::open("connect4").unwrap();
-        let info = table.info();
-        let mut all = Records::<Labelled>::new(info);
-        for i in 0..500u32 {
-            let facts: Vec<Fact> = (0..info.facts).filter(|f| f * 7 % 11 == i % 11).map(Fact).collect();
-            let (value, result) = (Payoffs::of(Player(0), i as f32 / 500.0), Payoffs::win(Player((i / 30 % 2) as u8)));
-            let (mover, source) = (Player((i % 2) as u8), i / 200);
-            let record = Labelled { mover, source, match_id: i / 30, ply: i % 30, value, result };
-            all.push(&facts, &record);
-            assert_eq!((all.row(i as usize), all.facts(i as usize)), (record, facts));
-        }
-        let bytes = all.to_bytes();
-        let back = Records::<Labelled>::from_bytes(&bytes).unwrap();
-        assert_eq!(back, all);
-        assert_eq!(back.to_bytes(), bytes);
-        assert!(Records::<Labelled>::from_bytes(&bytes[..bytes.len() / 2]).is_err());
-        assert!(Records::<Child>::from_bytes(&bytes).is_err(), "another kind of record");
-        let empty = Records::<Child>::new(info);
-        assert_eq!(Records::from_bytes(&empty.to_bytes()).unwrap(), empty);
     }
 }

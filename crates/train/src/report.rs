@@ -2,7 +2,7 @@
 
 use crate::measure::{MatchSummary, Strength};
 use crate::plan::Plan;
-use crate::store::{Run, RunError, config, entries};
+use crate::store::{Result, Run, RunError, config, entries};
 use ludex_play::{ModelRef, Spec, manifest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -100,7 +100,7 @@ impl RunView {
 
 impl Run {
     /// The agent of one of its levels, from 1, or the strongest, once it is finished.
-    pub fn agent(&self, level: Option<usize>) -> Result<Spec, RunError> {
+    pub fn agent(&self, level: Option<usize>) -> Result<Spec> {
         match Report::read(self.dir())? {
             Some(report) => report.agent(self.dir(), level),
             None => Err(RunError::Learning(format!("{} is not finished", self.dir().display()))),
@@ -133,7 +133,7 @@ impl MatchSummary {
 
 impl Report {
     /// The report of a finished run; `None` if the run is not finished.
-    pub fn read(dir: &Path) -> Result<Option<Report>, RunError> {
+    pub fn read(dir: &Path) -> Result<Option<Report>> {
         let path = dir.join("reports/report.json");
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
@@ -145,7 +145,7 @@ impl Report {
     }
 
     /// The agent of a level, from 1, or the strongest; with the run's model as it is found below `dir` now.
-    pub fn agent(&self, dir: &Path, level: Option<usize>) -> Result<Spec, RunError> {
+    pub fn agent(&self, dir: &Path, level: Option<usize>) -> Result<Spec> {
         let levels = self.strength.as_ref().map_or(&[][..], |s| &s.levels);
         let mut spec = match level {
             None => self.agent.clone(),

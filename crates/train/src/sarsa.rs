@@ -21,7 +21,6 @@ use ludex_learn::{
 };
 use ludex_play::ply_cap;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// How action values are learned; `systems/carl-playout.toml` explains each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -363,7 +362,7 @@ pub struct SarsaTrainer<'a> {
     /// The learner.
     pub sarsa: Sarsa,
     /// Plays its games.
-    pub native: &'a Arc<dyn NativeLearning>,
+    pub native: &'a dyn NativeLearning,
     /// Games a step.
     pub block: u64,
     /// Games in all.
@@ -403,100 +402,5 @@ impl GameRecord {
     fn slice(&self, i: usize) -> &[Fact] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         &self.facts[start..self.ends[i]]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ludex_core::toy::Nim;
-
-    fn config(text: &str) -> SarsaConfig {
-        let options = crate::plan::options(include_str!("../systems/carl-playout.toml"), "tick", &[]).unwrap();
-        let mut table = options["train"].as_table().unwrap().clone();
-        for (key, value) in text.parse::<toml::Table>().unwrap() {
-            assert!(table.insert(key, value).is_some());
-        }
-        table.try_into().unwrap()
-    }
-
-    fn trained(text: &str, heap: u32, games: u64) -> (Nim, Sarsa) {
-        let nim = Nim::new(heap);
-        let mut sarsa = Sarsa::new(config(text), nim.info(), 7).unwrap();
-        (0..games).for_each(|_| sarsa.play(&nim));
-        (nim, sarsa)
-    }
-
-    /// Facts of Nim: what is left, then who moves.
-    fn q(sarsa: &mut Sarsa, role: usize, left: u32, taken: u32, heap: u32) -> f64 {
-        sarsa.values[role].value(&[Fact(left), Fact(heap + 1 + role as u32)], Move(taken - 1))
-    }
-
-    #[test]
-    fn nim_is_learned_by_every_regressor_that_can_represent_it() {
-        for text in [
-            "regressor = 'sgd'\ninputs = 'crossed'\nroles = 'own'",
-            "regressor = 'sgd'\ninputs = 'shared'\nroles = 'mirrored'",
-            "regressor = 'pa'\ninputs = 'crossed'\nroles = 'own'\nscale = 1.0\npa = { c = 0.005, epsilon = 0.01 }",
-            "regressor = 'mlp'\ninputs = 'beside'\nroles = 'own'\nscale = 1.0\nhidden = [20, 20]",
-            "regressor = 'mlp'\ninputs = 'state'\nroles = 'mirrored'\nscale = 1.0\nhidden = [20, 20]",
-        ] {
-            // Who leaves a multiple of four wins: of 5, 6 and 7 the first player takes 1, 2 and 3.
-            for heap in 5..8 {
-                let (_, mut sarsa) = trained(&format!("{text}\nepsilon = 0.5\nlambda = 0.0"), heap, 4000);
-                let value = |taken: u32, sarsa: &mut Sarsa| q(sarsa, 0, heap, taken, heap);
-                let best = (1..=3).max_by(|&a, &b| value(a, &mut sarsa).total_cmp(&value(b, &mut sarsa)));
-                assert_eq!(best, Some(heap - 4), "{text}: {heap}");
-            }
-        }
-    }
-
-    #[test]
-    fn one_forced_line_has_the_values_that_can_be_computed_by_hand() {
-        // A heap of 1 has one decision less than none: with `noops` the only move wins 100 and is learned as such.
-        let text = "regressor = 'sgd'\ninputs = 'crossed'\nroles = 'own'\nnoops = true\nscale = 100.0\n\
-            sgd = { alpha = 0.0, eta0 = 0.1, power = 0.0 }";
-        let (_, mut sarsa) = trained(text, 1, 1);
-        // Three active inputs and the bias: Q = 4 * 0.1 * 100 after one step from 0.
-        assert!((q(&mut sarsa, 0, 1, 1, 1) - 40.0).abs() < 1e-9);
-        assert_eq!(sarsa.point().error, 100.0);
-        let (_, mut skipped) = trained(&text.replace("noops = true", "noops = false"), 1, 1);
-        assert_eq!(q(&mut skipped, 0, 1, 1, 1), 0.0, "no choice, no decision");
-    }
-
-    #[test]
-    fn bootstrapping_uses_the_updated_value_of_the_same_role_s_next_decision() {
-        // By hand: one role takes 2 then 1 of 5 and the other 1, 1; the first role takes the last and wins.
-        let nim = Nim::new(5);
-        let text = "regressor = 'sgd'\ninputs = 'crossed'\nroles = 'own'\nscale = 100.0\nlambda = 0.0\ngamma = 0.5\n\
-            sgd = { alpha = 0.0, eta0 = 0.1, power = 0.0 }";
-        let mut sarsa = Sarsa::new(config(text), nim.info(), 1).unwrap();
-        let mut record = GameRecord::default();
-        for (p, left, taken) in [(0, 5u32, 2u32), (1, 3, 1), (0, 2, 1)] {
-            record.facts.extend([Fact(left), Fact(6 + p as u32)]);
-            record.ends.push(record.facts.len());
-            record.steps.push((Player(p), Move(taken - 1)));
-        }
-        sarsa.learn(&mut record, &Payoffs::win(Player(0)));
-        // Each step moves three inputs and the bias by 0.1 of the error. First 0 becomes 40, 10 of it by the bias. Then the
-        // decision before, worth these 10, is drawn towards 0.5 * 40: all four move by 1, the bias for both.
-        assert!((q(&mut sarsa, 0, 5, 2, 5) - 14.0).abs() < 1e-9);
-        assert!((q(&mut sarsa, 0, 2, 1, 5) - 41.0).abs() < 1e-9);
-        assert_eq!(q(&mut sarsa, 1, 3, 1, 5), 0.0, "a loss is worth 0");
-    }
-
-    #[test]
-    fn a_saved_learner_goes_on_to_the_same_bits() {
-        for text in ["regressor = 'pa'\ninputs = 'shared'", "regressor = 'mlp'\ninputs = 'state'\nhidden = [5]"] {
-            let (nim, mut whole) = trained(text, 9, 30);
-            let bytes = whole.save();
-            let fresh = || Sarsa::new(config(text), nim.info(), 7).unwrap();
-            let mut again = fresh().resume(&bytes).unwrap();
-            assert!(fresh().resume(&bytes[..bytes.len() - 1]).is_none() && fresh().resume(&[]).is_none());
-            for sarsa in [&mut whole, &mut again] {
-                (0..40).for_each(|_| sarsa.play(&nim));
-            }
-            assert_eq!(whole.save(), again.save());
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::driver::Context;
 use crate::records::{Child, Played, Record, Records, RootMove};
-use crate::store::{Parts, RunError};
+use crate::store::{Parts, Result, RunError};
 use ludex_core::{Control, Fact, Rng};
 use ludex_play::{Episode, PlyView, Position, Spec, Table, play_match};
 use std::sync::Mutex;
@@ -70,7 +70,7 @@ pub fn self_match<R: FromPly>(
     start: &dyn Position,
     (match_id, seed): (u32, u64),
     out: &mut Records<R>,
-) -> Result<Episode, RunError> {
+) -> Result<Episode> {
     let build = |p| table.agent(agent, Rng::derive(seed, p as u64)).map_err(|e| RunError::Agent("self-play".into(), e));
     let mut agents = (0..table.info().players()).map(build).collect::<Result<Vec<_>, _>>()?;
     let first = out.len();
@@ -100,23 +100,35 @@ impl SelfPlay<'_> {
     pub fn run<'r, R: FromPly>(
         &self,
         cx: &Context<'r>,
-        start: impl Fn(usize) -> Result<(Box<dyn Position>, u32, u64), RunError> + Sync,
-    ) -> Result<Parts<'r, Records<R>>, RunError> {
+        start: impl Fn(usize) -> Result<(Box<dyn Position>, u32, u64)> + Sync,
+    ) -> Result<Parts<'r, Records<R>>> {
         cx.check_agent("self-play", self.agent)?;
         let _models = cx.table.models(self.agent);
-        let batch = self.batch.max(1);
-        cx.run.stage(self.stage, self.matches.div_ceil(batch), |part| {
-            let mut records = Records::new(cx.table.info());
-            for i in part * batch..((part + 1) * batch).min(self.matches) {
-                if cx.run.observer().stopped() {
-                    return Err(RunError::Stopped);
-                }
-                let (position, match_id, seed) = start(i)?;
-                self_match(cx.table, self.agent, &*position, (match_id, seed), &mut records)?;
-            }
-            Ok(records)
+        stage_of_matches(cx, self.stage, (self.matches, self.batch), |i, records| {
+            let (position, match_id, seed) = start(i)?;
+            self_match(cx.table, self.agent, &*position, (match_id, seed), records).map(|_| ())
         })
     }
+}
+
+/// Plays what is missing of so many matches, in parts of so many; `play` plays one and adds its records.
+pub(crate) fn stage_of_matches<'r, R: Record>(
+    cx: &Context<'r>,
+    stage: &str,
+    (matches, batch): (usize, usize),
+    play: impl Fn(usize, &mut Records<R>) -> Result<()> + Sync,
+) -> Result<Parts<'r, Records<R>>> {
+    let batch = batch.max(1);
+    cx.run.stage(stage, matches.div_ceil(batch), |part| {
+        let mut records = Records::new(cx.info());
+        for i in part * batch..((part + 1) * batch).min(matches) {
+            if cx.run.observer().stopped() {
+                return Err(RunError::Stopped);
+            }
+            play(i, &mut records)?;
+        }
+        Ok(records)
+    })
 }
 
 /// Positions that several matches begin with, the last few of them by number.
@@ -125,11 +137,7 @@ pub struct Recent(Mutex<Vec<(usize, Box<dyn Position>)>>);
 
 impl Recent {
     /// The position of this number; made if it is not among the last few.
-    pub fn get(
-        &self,
-        number: usize,
-        make: impl FnOnce() -> Result<Box<dyn Position>, RunError>,
-    ) -> Result<Box<dyn Position>, RunError> {
+    pub fn get(&self, number: usize, make: impl FnOnce() -> Result<Box<dyn Position>>) -> Result<Box<dyn Position>> {
         const FEW: usize = 64;
         let lock = || self.0.lock().unwrap_or_else(|e| e.into_inner());
         if let Some((_, position)) = lock().iter().find(|(n, _)| *n == number) {
@@ -141,30 +149,5 @@ impl Recent {
         recent.drain(..old);
         recent.push((number, made.clone()));
         Ok(made)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ludex_play::{open, winner};
-
-    #[test]
-    fn children_are_worth_what_the_search_says_to_the_player_who_chose_them() {
-        // In tictactoe a child that wins at once is worth +1 to its chooser, whoever that is.
-        let table = open("tictactoe").unwrap();
-        let spec = "uct(sims=200)".parse().unwrap();
-        for seed in 0..10 {
-            let (mut all, mut states) = (Records::<Child>::new(table.info()), Records::<Played>::new(table.info()));
-            let episode = self_match(&*table, &spec, &*table.start(), (3, seed), &mut all).unwrap();
-            self_match(&*table, &spec, &*table.start(), (3, seed), &mut states).unwrap();
-            assert_eq!(states.len(), episode.plies.len());
-            for child in all.iter() {
-                assert_eq!((child.result, child.match_id), (episode.outcome, 3));
-                assert!(child.value.as_slice().iter().sum::<f32>().abs() < 1e-5);
-            }
-            let won = all.iter().filter(|c| c.value[c.chooser] == 1.0).count();
-            assert!(winner(&episode.outcome).is_none() || won > 0);
-        }
     }
 }

@@ -17,7 +17,7 @@
 use ludex_learn::Model;
 use ludex_play::arena::{Contest, ContestError, Manifest, PairResult};
 use ludex_play::manifest::{self, Entry};
-use ludex_play::{SpecError, Stop, Table};
+use ludex_play::{SpecError, Stop, Table, in_parallel};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -25,8 +25,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// Why a run cannot go on: one line.
@@ -63,6 +62,9 @@ pub enum RunError {
     #[error("stopped before it was finished")]
     Stopped,
 }
+
+/// What a run gives, or why it cannot go on.
+pub type Result<T, E = RunError> = std::result::Result<T, E>;
 
 impl From<ludex_learn::Error> for RunError {
     fn from(e: ludex_learn::Error) -> Self {
@@ -144,8 +146,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What is made again and compared.
 struct Audit {
     wanted: Audited,
-    checked: Mutex<Vec<String>>,
-    wrong: Mutex<Vec<String>>,
+    findings: Mutex<Findings>,
 }
 
 /// Which parts an audit makes again.
@@ -182,7 +183,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// Writes aside, syncs, renames: the file is there whole or not at all.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |e| RunError::File(path.into(), e);
     let aside = path.with_file_name(format!(".{}.new", path.file_name().unwrap_or_default().to_string_lossy()));
     let write = || -> io::Result<()> {
@@ -203,7 +204,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
 }
 
 /// The config of the run in a directory.
-pub fn config(dir: &Path) -> Result<String, RunError> {
+pub fn config(dir: &Path) -> Result<String> {
     match fs::read_to_string(dir.join(CONFIG)) {
         Ok(text) => Ok(text),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Err(RunError::NoRun(dir.into())),
@@ -212,7 +213,7 @@ pub fn config(dir: &Path) -> Result<String, RunError> {
 }
 
 /// What is finished in a run, by part.
-pub fn entries(dir: &Path) -> Result<Vec<Entry>, RunError> {
+pub fn entries(dir: &Path) -> Result<Vec<Entry>> {
     config(dir)?;
     let path = dir.join(MANIFEST);
     let text = match fs::read(&path) {
@@ -235,7 +236,7 @@ fn same_config(a: &str, b: &str) -> bool {
 
 /// Begins a run with finished stages of another, which must be made from the same options: the files are copied and committed
 /// again, and the checksums are looked at when they are used. Nothing happens if the run exists.
-pub fn branch(from: &Path, to: &Path, config_text: &str, stages: &[&str]) -> Result<(), RunError> {
+pub fn branch(from: &Path, to: &Path, config_text: &str, stages: &[&str]) -> Result<()> {
     if to.join(CONFIG).exists() {
         return Ok(());
     }
@@ -260,7 +261,7 @@ impl Run {
         resume: bool,
         threads: usize,
         observer: Arc<dyn RunObserver>,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self> {
         let failed = |path: PathBuf| move |e| RunError::File(path, e);
         match config(dir) {
             Ok(_) if !resume => return Err(RunError::Exists(dir.into())),
@@ -285,36 +286,27 @@ impl Run {
             // A line that was cut off when the program was, or damaged since; what it stood for is made again.
             file.set_len(good as u64).map_err(failed(path))?;
         }
-        let (manifest, entries) = (Mutex::new(file), Mutex::new(entries));
-        Ok(Run::new(dir, manifest, entries, threads, observer, None, Some(lock)))
+        Ok(Run { _lock: Some(lock), ..Run::new(dir, (file, entries), threads, observer) })
     }
 
     /// Opens a finished run to make parts again and compare them; nothing is written.
-    pub fn audit(
-        dir: &Path,
-        wanted: Audited,
-        threads: usize,
-        observer: Arc<dyn RunObserver>,
-    ) -> Result<Self, RunError> {
+    pub fn audit(dir: &Path, wanted: Audited, threads: usize, observer: Arc<dyn RunObserver>) -> Result<Self> {
         let path = dir.join(MANIFEST);
         let all = entries(dir)?.into_iter().map(|e| (e.part.clone(), e)).collect();
         let file = File::open(&path).map_err(|e| RunError::File(path, e))?;
-        let audit = Audit { wanted, checked: Mutex::default(), wrong: Mutex::default() };
-        let (manifest, entries) = (Mutex::new(file), Mutex::new(all));
-        Ok(Run::new(dir, manifest, entries, threads, observer, Some(audit), None))
+        let audit = Some(Audit { wanted, findings: Mutex::default() });
+        Ok(Run { audit, ..Run::new(dir, (file, all), threads, observer) })
     }
 
     fn new(
         dir: &Path,
-        manifest: Mutex<File>,
-        entries: Mutex<BTreeMap<String, Entry>>,
+        (manifest, entries): (File, BTreeMap<String, Entry>),
         threads: usize,
         observer: Arc<dyn RunObserver>,
-        audit: Option<Audit>,
-        _lock: Option<File>,
     ) -> Self {
+        let (manifest, entries) = (Mutex::new(manifest), Mutex::new(entries));
         let (dir, threads, checkpoint_interval) = (dir.into(), threads.clamp(1, 1024), Duration::from_secs(2));
-        Run { dir, manifest, entries, threads, observer, checkpoint_interval, audit, _lock }
+        Run { dir, manifest, entries, threads, observer, checkpoint_interval, audit: None, _lock: None }
     }
 
     /// The same run, whose unfinished learners are saved at other intervals; zero: after every step.
@@ -349,14 +341,10 @@ impl Run {
 
     /// What an audit found, files that cannot be read included.
     pub fn findings(&self) -> Findings {
-        let take = |m: &Mutex<Vec<String>>| {
-            let mut lines = lock(m).clone();
-            lines.sort();
-            lines
-        };
-        self.audit
-            .as_ref()
-            .map_or(Findings::default(), |a| Findings { checked: take(&a.checked), wrong: take(&a.wrong) })
+        let mut found = self.audit.as_ref().map_or(Findings::default(), |a| lock(&a.findings).clone());
+        found.checked.sort();
+        found.wrong.sort();
+        found
     }
 
     fn entry(&self, part: &str) -> Option<Entry> {
@@ -364,7 +352,7 @@ impl Run {
     }
 
     /// Commits a file that has been written.
-    fn commit(&self, entry: Entry) -> Result<(), RunError> {
+    fn commit(&self, entry: Entry) -> Result<()> {
         let failed = |e| RunError::File(self.dir.join(MANIFEST), e);
         let line = serde_json::to_string(&entry).expect("plain data") + "\n";
         let mut file = lock(&self.manifest);
@@ -379,7 +367,7 @@ impl Run {
 
     /// The bytes of a committed part, if they are what was committed. A damaged file is set aside and
     /// reported.
-    fn sound_bytes(&self, part: &str) -> Result<Option<Vec<u8>>, RunError> {
+    fn sound_bytes(&self, part: &str) -> Result<Option<Vec<u8>>> {
         let Some(entry) = self.entry(part) else { return Ok(None) };
         let path = self.dir.join(&entry.file);
         let problem = match fs::read(&path) {
@@ -389,7 +377,7 @@ impl Run {
             Err(e) => return Err(RunError::File(path, e)),
         };
         if let Some(audit) = &self.audit {
-            lock(&audit.wrong).push(format!("{part}: {problem}"));
+            lock(&audit.findings).wrong.push(format!("{part}: {problem}"));
             return Ok(None);
         }
         let aside = path.with_extension("damaged");
@@ -402,7 +390,7 @@ impl Run {
     }
 
     /// The committed part, if it is sound.
-    fn kept<T: Artifact>(&self, part: &str) -> Result<Option<T>, RunError> {
+    fn kept<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
         let Some(bytes) = self.sound_bytes(part)? else { return Ok(None) };
         T::from_bytes(&bytes).map(Some).map_err(|e| RunError::Learning(format!("part {part}: {e}")))
     }
@@ -413,8 +401,8 @@ impl Run {
         &self,
         stage: &str,
         parts: usize,
-        work: impl Fn(usize) -> Result<T, RunError> + Sync,
-    ) -> Result<Parts<'_, T>, RunError> {
+        work: impl Fn(usize) -> Result<T> + Sync,
+    ) -> Result<Parts<'_, T>> {
         let last_only = self.audit.as_ref().is_some_and(|a| a.wanted == Audited::Last);
         let again = |i: usize| self.again(&part_name(stage, i)) && (!last_only || i + 1 == parts);
         let mut todo = Vec::new();
@@ -426,40 +414,31 @@ impl Run {
         }
         self.observer.stage(stage, parts, parts - todo.len());
         let mut all = Parts { run: self, stage: stage.into(), parts, remade: BTreeMap::new(), made: PhantomData };
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
-        let (sender, receiver) = mpsc::channel();
-        std::thread::scope(|scope| {
-            for _ in 0..self.threads.min(todo.len()) {
-                let (sender, next, todo, work, stop) = (sender.clone(), &next, &todo, &work, &stop);
-                scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed)
-                        && !self.observer.stopped()
-                        && let Some(&(i, missing)) = todo.get(next.fetch_add(1, Ordering::Relaxed))
-                    {
-                        let name = part_name(stage, i);
-                        let result = work(i).and_then(|made| {
-                            self.keep(&name, &made)?;
-                            // An audit writes nothing: what is missing there is read from memory.
-                            Ok((i, (missing && self.auditing()).then(|| made.to_bytes())))
-                        });
-                        stop.fetch_or(result.is_err(), Ordering::Relaxed);
-                        if sender.send(result).is_err() {
-                            break;
-                        }
-                    }
-                });
+        let make = |(i, missing): (usize, bool)| {
+            if self.observer.stopped() {
+                return None;
             }
-            drop(sender);
-            let mut done = 0;
-            for result in receiver {
-                let (i, bytes) = result?;
+            Some(work(i).and_then(|made| {
+                self.keep(&part_name(stage, i), &made)?;
+                // An audit writes nothing: what is missing there is read from memory.
+                Ok((i, (missing && self.auditing()).then(|| made.to_bytes())))
+            }))
+        };
+        let (mut done, mut failed) = (0, None);
+        in_parallel(&todo, self.threads, make, |result| {
+            let made = result.map(|(i, bytes)| {
                 self.observer.part();
                 done += 1;
                 all.remade.extend(bytes.map(|b| (i, b)));
-            }
-            if done == todo.len() { Ok(()) } else { Err(RunError::Stopped) }
-        })?;
+            });
+            failed = failed.take().or(made.err());
+            failed.is_none()
+        });
+        match failed {
+            Some(e) => return Err(e),
+            None if done < todo.len() => return Err(RunError::Stopped),
+            None => {}
+        }
         self.observer.end();
         Ok(all)
     }
@@ -474,17 +453,31 @@ impl Run {
     }
 
     /// A part that stands by itself, if it is finished (and no audit wants it made again).
-    pub fn find<T: Artifact>(&self, part: &str) -> Result<Option<T>, RunError> {
+    pub fn find<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
         if self.again(part) { Ok(None) } else { self.kept(part) }
     }
 
+    /// What stands by itself as a part, or is made now and kept.
+    pub fn once<T: Serialize + DeserializeOwned + Send>(
+        &self,
+        part: &str,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        if let Some(Json(found)) = self.find(part)? {
+            return Ok(found);
+        }
+        let made = Json(make()?);
+        self.keep(part, &made)?;
+        Ok(made.0)
+    }
+
     /// A part that the clock had a say in: an audit takes it as it is.
-    pub fn recorded<T: Artifact>(&self, part: &str) -> Result<Option<T>, RunError> {
+    pub fn recorded<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
         self.kept(part)
     }
 
     /// Writes and commits a part; an audit compares it instead.
-    pub fn keep<T: Artifact>(&self, part: &str, made: &T) -> Result<(), RunError> {
+    pub fn keep<T: Artifact>(&self, part: &str, made: &T) -> Result<()> {
         let bytes = made.to_bytes();
         let hash = sha256(&bytes);
         if self.compare(part, &hash) {
@@ -501,23 +494,24 @@ impl Run {
     /// In an audit, notes whether what was made again is what was committed.
     fn compare(&self, part: &str, hash: &str) -> bool {
         let Some(audit) = &self.audit else { return false };
-        lock(&audit.checked).push(part.into());
         let problem = match self.entry(part) {
             None => Some(format!("{part}: was never finished")),
             Some(e) if e.sha256 != hash => Some(format!("{part}: made again it has other bytes")),
             Some(_) => None,
         };
-        lock(&audit.wrong).extend(problem);
+        let mut findings = lock(&audit.findings);
+        findings.checked.push(part.into());
+        findings.wrong.extend(problem);
         true
     }
 
     /// The model of this name, if it is finished (and no audit wants it made again).
-    pub fn find_model(&self, name: &str) -> Result<Option<Model>, RunError> {
+    pub fn find_model(&self, name: &str) -> Result<Option<Model>> {
         Ok(self.find(&format!("model/{name}"))?.map(|StoredModel(model)| model))
     }
 
     /// Writes and commits a model; an audit compares it instead.
-    pub fn keep_model(&self, name: &str, model: &Model) -> Result<(), RunError> {
+    pub fn keep_model(&self, name: &str, model: &Model) -> Result<()> {
         let part = format!("model/{name}");
         let bytes = model.to_bytes();
         let hash = sha256(&bytes);
@@ -530,7 +524,7 @@ impl Run {
     }
 
     /// Writes and commits a model unless it is there already.
-    pub fn keep_model_once(&self, name: &str, model: &Model) -> Result<(), RunError> {
+    pub fn keep_model_once(&self, name: &str, model: &Model) -> Result<()> {
         match self.find_model(name)? {
             Some(kept) if kept == *model => Ok(()),
             _ => self.keep_model(name, model),
@@ -548,7 +542,7 @@ impl Run {
     }
 
     /// Saves an unfinished learner.
-    pub fn save_checkpoint(&self, name: &str, bytes: &[u8]) -> Result<(), RunError> {
+    pub fn save_checkpoint(&self, name: &str, bytes: &[u8]) -> Result<()> {
         if self.auditing() {
             return Ok(());
         }
@@ -563,7 +557,7 @@ impl Run {
     }
 
     /// Writes something for people.
-    pub fn report(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, RunError> {
+    pub fn report(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
         let path = self.dir.join("reports").join(name);
         if !self.auditing() {
             write_whole(&path, bytes)?;
@@ -572,7 +566,7 @@ impl Run {
     }
 
     /// Plays what is missing of a contest, pair by pair, and keeps it under this name.
-    pub fn contest(&self, name: &str, table: &dyn Table, contest: &Contest) -> Result<Vec<PairResult>, RunError> {
+    pub fn contest(&self, name: &str, table: &dyn Table, contest: &Contest) -> Result<Vec<PairResult>> {
         contest.check(table)?;
         let path = self.dir.join("reports").join(format!("{name}.jsonl"));
         let (mut manifest, done) = Manifest::open(&path, contest)?;
@@ -599,7 +593,7 @@ impl Run {
 }
 
 /// Makes sure that nobody else works in the directory.
-fn exclusive(dir: &Path) -> Result<File, RunError> {
+fn exclusive(dir: &Path) -> Result<File> {
     let path = dir.join("lock");
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|e| RunError::File(path.clone(), e))?;
@@ -634,7 +628,7 @@ impl<T: Artifact> Parts<'_, T> {
     }
 
     /// Part `i`, read from its file.
-    pub fn read(&self, i: usize) -> Result<T, RunError> {
+    pub fn read(&self, i: usize) -> Result<T> {
         let name = part_name(&self.stage, i);
         if let Some(bytes) = self.remade.get(&i) {
             return T::from_bytes(bytes).map_err(|e| RunError::Learning(format!("part {name}: {e}")));
@@ -643,13 +637,8 @@ impl<T: Artifact> Parts<'_, T> {
     }
 
     /// All parts in order, one at a time.
-    pub fn iter(&self) -> impl Iterator<Item = Result<T, RunError>> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = Result<T>> + '_ {
         (0..self.parts).map(|i| self.read(i))
-    }
-
-    /// All parts in order, in memory.
-    pub fn all(&self) -> Result<Vec<T>, RunError> {
-        self.iter().collect()
     }
 }
 

@@ -6,10 +6,9 @@
 
 use crate::driver::Curve;
 use crate::plot::Series;
-use crate::store::{Json, Run, RunError};
+use crate::store::{Json, Result, Run, RunError};
 use ludex_core::{Rng, Stop};
 use ludex_play::arena::{Contest, tally};
-use ludex_play::openings::Openings;
 use ludex_play::{OptionType, Spec, Table};
 use serde::{Deserialize, Serialize};
 
@@ -156,7 +155,7 @@ pub fn setting(table: &dyn Table, agent: &Spec, axes: &[Axis], values: &[f64]) -
 }
 
 /// Refuses options that are no numbers of the agent, and bounds beyond theirs.
-fn check_axes(table: &dyn Table, agent: &Spec, axes: &[Axis]) -> Result<(), RunError> {
+fn check_axes(table: &dyn Table, agent: &Spec, axes: &[Axis]) -> Result<()> {
     for a in axes {
         let refuse = |what: String| Err(RunError::Options(format!("{}: {what}", a.option)));
         let (low, high) = match table.option(agent, &a.option).map(|o| o.ty) {
@@ -180,16 +179,13 @@ pub fn tune_agent(
     axes: &[Axis],
     cem: &Cem,
     seed: u64,
-) -> Result<Tuned, RunError> {
+) -> Result<Tuned> {
     cem.check(axes).map_err(RunError::Options)?;
     check_axes(table, agent, axes)?;
-    let contest = |values: &[f64], t: usize, i: usize| Contest {
-        game: table.info().name.clone(),
-        agents: vec![setting(table, agent, axes, values), against.clone()],
-        pairs: cem.games.div_ceil(2),
-        openings: Openings::Random(cem.opening_plies),
-        seed: Rng::derive(Rng::derive(seed, 1000 + t as u64), i as u64),
-        sprt: None,
+    let contest = |values: &[f64], t: usize, i: usize| {
+        let seed = Rng::derive(Rng::derive(seed, 1000 + t as u64), i as u64);
+        let agents = vec![setting(table, agent, axes, values), against.clone()];
+        Contest::new(table, agents, (cem.games, cem.opening_plies), seed)
     };
     let middle: Vec<f64> = axes.iter().map(|a| (a.low + a.high) / 2.0).collect();
     contest(&middle, 0, 0).check(table)?;
@@ -215,60 +211,5 @@ pub fn tuning_curve(tuned: &Tuned, axis: usize, name: &str) -> Curve {
         title: "Cross-entropy method".into(),
         axes: ["iteration".into(), name.into()],
         series,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cem() -> Cem {
-        Cem {
-            iterations: 25,
-            population: 40,
-            elites: 8,
-            games: 2,
-            smoothing: 0.7,
-            uniform_start: false,
-            opening_plies: 2,
-        }
-    }
-
-    #[test]
-    fn the_maximum_of_a_smooth_function_is_found() {
-        let axes =
-            [("c", 0.2, 2.0), ("k", -5.0, 5.0)].map(|(o, low, high)| Axis { option: o.into(), low, high }).to_vec();
-        let peak = |v: &Vec<f64>| -(v[0] - 0.78).powi(2) - (v[1] + 3.0).powi(2);
-        let tuned = cem().tune(&axes, 1, |_, all| Ok::<_, ()>(all.iter().map(peak).collect())).unwrap();
-        assert!((tuned.values[0] - 0.78).abs() < 0.02 && (tuned.values[1] + 3.0).abs() < 0.05, "{:?}", tuned.values);
-        assert!(tuned.deviation.iter().all(|&d| d < 0.05));
-        for round in &tuned.rounds {
-            let inside = |s: &Sample| (0.2..=2.0).contains(&s.values[0]) && (-5.0..=5.0).contains(&s.values[1]);
-            assert!(round.samples.iter().all(inside));
-        }
-        assert_eq!(tuned.rounds[0].mean, [1.1, 0.0]);
-        assert_eq!(tuned.rounds[0].deviation, [0.9, 5.0]);
-    }
-
-    #[test]
-    fn a_noisy_function_is_no_obstacle_and_the_seed_decides() {
-        let axes = [Axis { option: "c".into(), low: 0.0, high: 1.0 }];
-        let tune = |seed| {
-            let mut rng = Rng::new(9);
-            let noisy = |v: &Vec<f64>, rng: &mut Rng| -(v[0] - 0.3).abs() + 0.05 * rng.normal();
-            cem().tune(&axes, seed, |_, all| Ok::<_, ()>(all.iter().map(|v| noisy(v, &mut rng)).collect())).unwrap()
-        };
-        assert!((tune(1).values[0] - 0.3).abs() < 0.1);
-        assert_eq!(tune(2), tune(2));
-        assert_ne!(tune(2), tune(3));
-    }
-
-    #[test]
-    fn nonsense_is_refused() {
-        let axis = |low, high| [Axis { option: "c".into(), low, high }];
-        assert!(cem().check(&[]).is_err());
-        assert!(cem().check(&axis(1.0, 1.0)).is_err());
-        assert!(cem().check(&axis(f64::NAN, 1.0)).is_err());
-        assert!(Cem { elites: 41, ..cem() }.check(&axis(0.0, 1.0)).is_err());
     }
 }

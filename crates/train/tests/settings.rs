@@ -4,8 +4,8 @@ mod common;
 
 use ludex_play::Table;
 use ludex_train::store::RunObserver;
-use ludex_train::systems::SYSTEMS;
-use ludex_train::{Plan, open};
+use ludex_train::systems::{SYSTEMS, system};
+use ludex_train::{PRESETS, Plan, open};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use toml::Value;
@@ -121,4 +121,40 @@ fn what_used_to_fail_late_is_refused_before_any_work() {
         let error = common::plan(&*table, system, "tick", &[setting]).unwrap_err().to_string();
         assert!(error.contains(what), "{system} {setting}: {error}");
     }
+}
+
+#[test]
+fn every_system_has_every_preset_and_all_options_are_known() {
+    let table = open("dots:3x3").unwrap();
+    for system in SYSTEMS {
+        for preset in PRESETS {
+            let plan = Plan::new(&*table, *system, preset, 1, &[]).unwrap();
+            assert_eq!(Plan::from_toml(&plan.to_toml()).unwrap(), plan);
+        }
+    }
+}
+
+#[test]
+fn settings_are_typed_and_unknown_ones_refused() {
+    let table = open("connect4").unwrap();
+    let plan = |s: &str| Plan::new(&*table, system("uct-ccnn").unwrap(), "tick", 1, &[s.to_string()]);
+    assert_eq!(plan("train.units=7").unwrap().options["train"]["units"].as_integer(), Some(7));
+    assert_eq!(plan("generate.work=5").unwrap().options["generate"]["work"].as_float(), Some(5.0));
+    assert_eq!(plan("train.view=mover").unwrap().options["train"]["view"].as_str(), Some("mover"));
+    for bad in [
+        "train.unit=7",
+        "train=3",
+        "train.view=sideways",
+        "train.units=many",
+        "units",
+        "train.units.x=1",
+        "generate.matches=99999999999",
+        "tune.opening_plies=4294967295",
+        "play.mcts=neural(rule=sideways)",
+        "play.minimax=minimax(simz=3)",
+    ] {
+        assert!(plan(bad).is_err(), "{bad}");
+    }
+    assert!(system("uct-ccn").err().unwrap().to_string().contains("uct-ccnn"));
+    assert!(Plan::new(&*table, system("uct-ccnn").unwrap(), "tock", 1, &[]).is_err());
 }

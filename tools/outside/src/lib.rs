@@ -13,7 +13,7 @@ use ludex_train::records::Played;
 use ludex_train::selfplay::SelfPlay;
 use ludex_train::store::RunError;
 use ludex_train::systems::TypedSystem;
-use ludex_train::{Context, Learned, Learning, Stream, dataset::for_each_row};
+use ludex_train::{Context, Learned, Stream, dataset::for_each_row, learnable_as};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -132,10 +132,10 @@ const NO_OPTIONS: &[OptionInfo] = &[];
 
 /// The game with its part, to play and to learn.
 pub fn table(pins: u32) -> Arc<dyn Table> {
-    TableBuilder::new(Kayles::new(pins))
-        .select("proportional", "in proportion to the mean", NO_OPTIONS, |_| Ok(Box::new(Proportional)))
-        .extend::<Learning>()
-        .build()
+    let table =
+        TableBuilder::new(Kayles::new(pins))
+            .select("proportional", "in proportion to the mean", NO_OPTIONS, |_| Ok(Box::new(Proportional)));
+    learnable_as::<Kayles>(table.build())
 }
 
 /// Learns a linear net: for each fact the mean result of the states in which it holds.

@@ -1,76 +1,16 @@
 //! Searches without a tree in memory, and evaluators.
 
-use super::{OptionInfo as Opt, PartKind, Parts, limit};
+use super::Parts;
 use crate::models::{self, Need};
 use crate::nets::{MoveScorer, NetEvaluator};
 use crate::nnue::net_evaluator;
 use crate::spec::SpecError;
-use ludex_core::{Evaluator, EvaluatorFactory, Game, LimitKind, Rng};
+use ludex_core::{Evaluator, EvaluatorFactory, Game, Rng};
 use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions, Order, Ties};
 use ludex_search::eval::{RandomValue, Rollouts, Zero};
 use ludex_search::pvs::{HistoryKey, Pvs, PvsOptions, PvsOrder};
 use ludex_search::{ExactObserver, Greedy, Random};
 use std::sync::Arc;
-
-/// What every alpha-beta has.
-const ALPHABETA: &[Opt] = &[
-    limit(LimitKind::Depth, "plies (4 if no limit is given)"),
-    limit(LimitKind::Nodes, "positions searched a move"),
-    limit(LimitKind::Time, "milliseconds a move"),
-    limit(LimitKind::Cpu, "milliseconds of processor time a move"),
-    Opt::part("eval", "none", PartKind::Evaluator, "an evaluator, see below; some games have their own"),
-    Opt::model("short for eval=net(model=..)"),
-    Opt::whole("table", "16", (0, 1 << 16), "megabytes of transposition table; 0 for none"),
-];
-
-const MINIMAX: &[Opt] = &[
-    Opt::word(
-        "order",
-        "killers",
-        &["killers", "eval", "none", "random"],
-        "killers (and history) | eval: by the evaluator | none | random",
-    ),
-    Opt::word("ties", "random", &["random", "first"], "random | first: which of exactly equal root moves is played"),
-    Opt::flag("deepening", "on", "on: one ply more each time | off: the full depth at once"),
-];
-
-const PVS: &[Opt] = &[
-    Opt::word("order", "killers", &["killers", "eval"], "killers (and history) | eval: by the evaluator"),
-    Opt::whole("order_depth", "3", (1, 100), "order=eval: least plies left where the evaluator is asked"),
-    Opt::word(
-        "history",
-        "exact",
-        &["exact", "ignore"],
-        "exact: the table tells positions with different pasts apart | ignore: it does not, and nothing is proven",
-    ),
-    Opt::flag("lmr", "on", "late-move reductions"),
-    Opt::flag("etc", "on", "enhanced transposition cutoffs"),
-    Opt::real("probcut", "0", (0.0, 2.0), "ProbCut: standard deviation of what four plies more change; 0 for none"),
-    Opt::real("threshold", "1.5", (0.0, 10.0), "ProbCut: standard deviations outside the window that are enough"),
-    Opt::flag("extend", "on", "forced replies cost no depth"),
-    Opt::flag("wins", "off", "a win in one is seen without a search"),
-    Opt::real("aspiration", "0.1", (0.0, 2.0), "half the width of the window at the root, in payoff; 0 for none"),
-    Opt::word(
-        "ties",
-        "random",
-        &["random", "first"],
-        "random | first: the order in which root moves are tried at first",
-    ),
-];
-
-const MODEL: &[Opt] = &[Opt::model("a run, or a model file; if not given, that of the agent")];
-
-const RANDOM: &[Opt] = &[
-    Opt::word(
-        "by",
-        "hash",
-        &["hash", "call", "net"],
-        "hash: the same state always gets the same value | call: a fresh value each time | net: a net that never learned",
-    ),
-    Opt::whole("hidden", "100", (1, 100_000), "net: hidden units"),
-];
-
-const ROLLOUTS: &[Opt] = &[Opt::whole("n", "10", (1, 1_000_000), "playouts for each value")];
 
 /// An evaluator that is the same for every thread but for its seed.
 fn factory<G: Game, E: Evaluator<G> + 'static>(
@@ -81,30 +21,27 @@ fn factory<G: Game, E: Evaluator<G> + 'static>(
 
 pub(super) fn add<G: Game>(parts: &mut Parts<G>) {
     let searches = &mut parts.searches;
-    searches.add("random", "a uniformly random legal move", &[], |a| Ok((Box::new(Random) as _, a.limit()?)));
-    let about = "alpha-beta with iterative deepening; two-player zero-sum games only";
-    searches.add("minimax", about, &[ALPHABETA, MINIMAX], |a| {
+    searches.add("random", |a| Ok((Box::new(Random) as _, a.limit()?)));
+    searches.add("minimax", |a| {
         let (eval, options) = alphabeta(a)?;
         Ok((Box::new(AlphaBeta::new(eval, options)) as _, a.limit()?))
     });
-    let about = "principal variation search, the strong alpha-beta; two-player zero-sum games only";
-    searches.add("pvs", about, &[ALPHABETA, PVS], |a| {
+    searches.add("pvs", |a| {
         let options = pvs(a)?;
         Ok((Box::new(Pvs::new(evaluator(a)?, options)) as _, a.limit()?))
     });
-    let about = "the move with the highest learned value, without search (CARL)";
-    searches.add("policy", about, &[MODEL], |a| {
+    searches.add("policy", |a| {
         let scorer = MoveScorer::new(a.loaded_roles(Need::MoveScores)?);
         Ok((Box::new(Greedy::new(Box::new(scorer))) as _, a.limit()?))
     });
 
     let evaluators = &mut parts.evaluators;
-    evaluators.add("none", "0 everywhere: only what is certain counts", &[], |_| Ok(factory(|_| Zero)));
-    evaluators.add("net", "a learned value net", &[MODEL], |a| {
+    evaluators.add("none", |_| Ok(factory(|_| Zero)));
+    evaluators.add("net", |a| {
         let model = a.loaded(Need::Value)?;
         Ok(Arc::new(move |_| net_evaluator::<G>(&model)) as _)
     });
-    evaluators.add("random", "random values", &[RANDOM], |a| {
+    evaluators.add("random", |a| {
         let (info, hidden) = (a.game().info().clone(), a.whole("hidden")?);
         // While a net is laid out for search a weight is held four times, once in double precision.
         a.check_memory("hidden", 24 * info.facts as u64 * hidden as u64)?;
@@ -114,7 +51,7 @@ pub(super) fn add<G: Game>(parts: &mut Parts<G>) {
             _ => factory(move |seed| NetEvaluator::new(models::untrained(&info, hidden, seed))),
         })
     });
-    evaluators.add("rollouts", "the mean of random playouts", &[ROLLOUTS], |a| {
+    evaluators.add("rollouts", |a| {
         let playouts = a.whole("n")?;
         Ok(factory(move |seed| Rollouts { playouts, rng: Rng::new(seed) }))
     });
@@ -187,8 +124,8 @@ pub(crate) fn observed<G: Game, O: ExactObserver<G>>(
     if spec.name != "minimax" {
         return Err(spec.error(format!("\"{}\" proves nothing: give minimax(..)", spec.name)));
     }
-    let options = &[ALPHABETA, MINIMAX][..];
-    super::options::check(spec, options.iter().flat_map(|o| o.iter()))?;
+    let options = &parts.searches.find(spec, &[])?.info.options;
+    super::options::check(spec, options)?;
     let args = super::Args { spec, options, parts, game, seed, inherited: None, dry: false };
     let (eval, options) = alphabeta(&args)?;
     Ok((AlphaBeta::observed(eval, options, observer), args.limit()?))

@@ -1,10 +1,11 @@
 //! The parts that specs name: an entry has a name, a line about it, its options, and its constructor. What is listed can be
-//! built, and what can be built is listed.
+//! built, and what can be built is listed. `parts.txt` describes those that every game has.
 //!
 //! A [`Composition`] is a name for a filling of another part's options: `uct(c=0.7)` is
 //! `mcts(select=ucb1(c=0.7), expand=random)`. Parts of one's own are added with [`crate::TableBuilder`].
 
 mod alphabeta;
+mod described;
 mod mcts;
 mod options;
 
@@ -12,7 +13,8 @@ pub(crate) use alphabeta::observed;
 pub use options::{Args, OptionInfo, OptionType};
 
 use crate::spec::{Spec, SpecError, short};
-use ludex_core::{Evaluator, EvaluatorFactory, Game, Limit, LimitKind, Search};
+use described::DESCRIBED;
+use ludex_core::{Evaluator, EvaluatorFactory, Game, Limit, Search};
 use ludex_search::mcts::{Backup, Expand, Playout, PriorSource, Select};
 use std::sync::Arc;
 
@@ -47,17 +49,15 @@ impl PartKind {
         PartKind::Evaluator,
     ];
 
+    /// The kind of this name in `parts.txt`.
+    fn keyed(key: &str) -> Option<Self> {
+        let keys = ["agent", "select", "prior", "expand", "playout", "backup", "evaluator"];
+        keys.iter().position(|k| *k == key).map(|i| Self::ALL[i])
+    }
+
     /// What people call it.
     pub fn name(self) -> &'static str {
-        match self {
-            PartKind::Search => "agent",
-            PartKind::Select => "selection rule",
-            PartKind::Prior => "prior",
-            PartKind::Expand => "expansion",
-            PartKind::Playout => "playout",
-            PartKind::Backup => "backup",
-            PartKind::Evaluator => "evaluator",
-        }
+        ["agent", "selection rule", "prior", "expansion", "playout", "backup", "evaluator"][self as usize]
     }
 }
 
@@ -81,11 +81,8 @@ type Make<G, T> = Arc<dyn Fn(&Args<'_, G>) -> Result<T, SpecError> + Send + Sync
 
 /// A part that a spec can name.
 struct Entry<G: Game, T> {
-    name: &'static str,
-    about: &'static str,
-    options: Vec<&'static [OptionInfo]>,
+    info: PartInfo,
     make: Make<G, T>,
-    own: bool,
 }
 
 /// All parts of one kind.
@@ -99,14 +96,11 @@ impl<G: Game, T> Entries<G, T> {
         Entries { kind, all: Vec::new() }
     }
 
-    fn add(
-        &mut self,
-        name: &'static str,
-        about: &'static str,
-        options: &[&'static [OptionInfo]],
-        make: impl Fn(&Args<'_, G>) -> Result<T, SpecError> + Send + Sync + 'static,
-    ) {
-        self.all.push(Entry { name, about, options: options.to_vec(), make: Arc::new(make), own: false });
+    /// Adds a part that `parts.txt` describes.
+    fn add(&mut self, name: &str, make: impl Fn(&Args<'_, G>) -> Result<T, SpecError> + Send + Sync + 'static) {
+        let info = DESCRIBED.parts.iter().find(|p| p.kind == self.kind && p.name == name);
+        let info = info.unwrap_or_else(|| panic!("parts.txt describes {name}")).clone();
+        self.all.push(Entry { info, make: Arc::new(make) });
     }
 
     /// Adds a part of one game, under a name that no other part of its kind has.
@@ -117,15 +111,16 @@ impl<G: Game, T> Entries<G, T> {
         options: &'static [OptionInfo],
         make: impl Fn(&Args<'_, G>) -> Result<T, SpecError> + Send + Sync + 'static,
     ) {
-        let composed = self.kind == PartKind::Search && COMPOSITIONS.iter().any(|c| c.name == name);
-        let taken = composed || self.all.iter().any(|e| e.name == name);
+        let composed = self.kind == PartKind::Search && composition(name).is_some();
+        let taken = composed || self.all.iter().any(|e| e.info.name == name);
         assert!(!taken, "{name} is the name of another {}", self.kind.name());
-        self.all.push(Entry { name, about, options: vec![options], make: Arc::new(make), own: true });
+        let info = PartInfo { kind: self.kind, name, about, options: options.to_vec(), own: true };
+        self.all.push(Entry { info, make: Arc::new(make) });
     }
 
     fn find(&self, spec: &Spec, others: &[&'static str]) -> Result<&Entry<G, T>, SpecError> {
-        self.all.iter().find(|e| e.name == spec.name).ok_or_else(|| {
-            let names: Vec<&str> = self.all.iter().map(|e| e.name).chain(others.iter().copied()).collect();
+        self.all.iter().find(|e| e.info.name == spec.name).ok_or_else(|| {
+            let names: Vec<&str> = self.list().map(|p| p.name).chain(others.iter().copied()).collect();
             let (kind, name, hint) = (self.kind.name(), short(&spec.name), hint(&spec.name, "there are", &names));
             spec.error(format!("no {kind} of this game is called \"{name}\": {hint}"))
         })
@@ -134,10 +129,10 @@ impl<G: Game, T> Entries<G, T> {
     /// The part that a spec inside another part names.
     pub fn build(&self, spec: &Spec, outer: &Args<'_, G>) -> Result<T, SpecError> {
         let entry = self.find(spec, &[])?;
-        options::check(spec, entry.options.iter().flat_map(|o| o.iter()))?;
+        options::check(spec, &entry.info.options)?;
         (entry.make)(&Args {
             spec,
-            options: &entry.options,
+            options: &entry.info.options,
             parts: outer.parts,
             game: outer.game,
             seed: outer.seed,
@@ -146,14 +141,8 @@ impl<G: Game, T> Entries<G, T> {
         })
     }
 
-    fn list(&self) -> impl Iterator<Item = PartInfo> + '_ {
-        self.all.iter().map(|e| PartInfo {
-            kind: self.kind,
-            name: e.name,
-            about: e.about,
-            options: e.options.iter().flat_map(|o| o.iter().copied()).collect(),
-            own: e.own,
-        })
+    fn list(&self) -> impl Iterator<Item = &PartInfo> {
+        self.all.iter().map(|e| &e.info)
     }
 }
 
@@ -194,27 +183,29 @@ impl<G: Game> Parts<G> {
     /// The search that a spec describes, and the limit that it sets; `dry` if models need not be there yet.
     pub fn search(&self, game: &Arc<G>, spec: &Spec, seed: u64, dry: bool) -> Result<SearchPart<G>, SpecError> {
         let composed;
-        let spec = match COMPOSITIONS.iter().find(|c| c.name == spec.name) {
+        let spec = match composition(&spec.name) {
             Some(composition) => {
-                options::check(spec, composition.info(self).options.iter())?;
+                options::check(spec, &composition.info(self).options)?;
                 composed = composition.compose(spec);
                 &composed
             }
             None => spec,
         };
-        let entry = self.searches.find(spec, &COMPOSITIONS.map(|c| c.name))?;
-        options::check(spec, entry.options.iter().flat_map(|o| o.iter()))?;
-        (entry.make)(&Args { spec, options: &entry.options, parts: self, game, seed, inherited: None, dry })
+        let compositions: Vec<&str> = DESCRIBED.compositions.iter().map(|c| c.name).collect();
+        let entry = self.searches.find(spec, &compositions)?;
+        let options = &entry.info.options;
+        options::check(spec, options)?;
+        (entry.make)(&Args { spec, options, parts: self, game, seed, inherited: None, dry })
     }
 
     /// All parts, by kind.
     pub fn list(&self) -> Vec<PartInfo> {
-        let searches = self.searches.list().chain(COMPOSITIONS.iter().map(|c| c.info(self)));
-        searches.chain(self.entries().filter(|p| p.kind != PartKind::Search)).collect()
+        let searches = self.searches.list().cloned().chain(DESCRIBED.compositions.iter().map(|c| c.info(self)));
+        searches.chain(self.entries().filter(|p| p.kind != PartKind::Search).cloned()).collect()
     }
 
     /// All parts that have an entry, by kind.
-    fn entries(&self) -> impl Iterator<Item = PartInfo> + '_ {
+    fn entries(&self) -> impl Iterator<Item = &PartInfo> {
         let tree = self.selects.list().chain(self.priors.list()).chain(self.expands.list());
         let leaf = self.playouts.list().chain(self.backups.list()).chain(self.evaluators.list());
         self.searches.list().chain(tree).chain(leaf)
@@ -222,7 +213,7 @@ impl<G: Game> Parts<G> {
 
     /// The option at a path such as `playout.eps` of an agent.
     pub fn option_at(&self, agent: &Spec, path: &str) -> Option<OptionInfo> {
-        let Some(composition) = COMPOSITIONS.iter().find(|c| c.name == agent.name) else {
+        let Some(composition) = composition(&agent.name) else {
             return self.entry_option(agent, path);
         };
         match path.split_once('.') {
@@ -243,28 +234,26 @@ impl<G: Game> Parts<G> {
                 (kind, spec) = (inner, outer.value(spec.get(outer.name)));
             }
             let part = self.entries().find(|p| p.kind == kind && p.name == spec.name)?;
-            found = Some(part.options.into_iter().find(|o| o.name == word)?);
+            found = part.options.iter().copied().find(|o| o.name == word);
+            found?;
         }
         found
     }
 }
 
 /// A name for a filling of another part's options.
-#[derive(Clone, Copy)]
 struct Composition {
     name: &'static str,
     about: &'static str,
     /// What it stands for.
     template: &'static str,
     /// Its own options, and where their values go.
-    routes: &'static [Route],
+    routes: Vec<Route>,
     /// Options of the part it fills that it has too.
-    shared: &'static [&'static [OptionInfo]],
+    shared: Vec<OptionInfo>,
 }
 
-/// An option of a composition, and the path of the option that its value becomes. Routes to parts come before routes to the
-/// options of those parts.
-#[derive(Clone, Copy)]
+/// An option of a composition, and the path of the option that its value becomes.
 struct Route {
     option: &'static str,
     to: &'static str,
@@ -276,19 +265,16 @@ struct Route {
     about: &'static str,
 }
 
-const fn route(option: &'static str, to: &'static str, default: &'static str) -> Route {
-    Route { option, to, default, words: &[], about: "" }
+/// The composition of this name.
+fn composition(name: &str) -> Option<&'static Composition> {
+    DESCRIBED.compositions.iter().find(|c| c.name == name)
 }
 
 impl Composition {
-    fn shared(&self) -> impl Iterator<Item = &OptionInfo> + Clone {
-        self.shared.iter().flat_map(|o| o.iter()).filter(|o| !self.routes.iter().any(|r| r.option == o.name))
-    }
-
     /// The spec that this one stands for.
     fn compose(&self, spec: &Spec) -> Spec {
         let mut composed: Spec = self.template.parse().expect("templates are specs");
-        for r in self.routes {
+        for r in &self.routes {
             match spec.get(r.option) {
                 Some(value) => composed.set_part(r.to, value.clone()),
                 None if r.default.is_empty() => {}
@@ -313,16 +299,10 @@ impl Composition {
                 about: if r.about.is_empty() { found.about } else { r.about },
             }
         });
-        let options = own.chain(self.shared().copied()).collect();
+        let shared = self.shared.iter().filter(|o| !self.routes.iter().any(|r| r.option == o.name));
+        let options = own.chain(shared.copied()).collect();
         PartInfo { kind: PartKind::Search, name: self.name, about: self.about, options, own: false }
     }
-}
-
-const COMPOSITIONS: [Composition; 7] = mcts::COMPOSITIONS;
-
-/// The option of a limit.
-const fn limit(kind: LimitKind, about: &'static str) -> OptionInfo {
-    OptionInfo::whole(kind.name(), "", (1, kind.most()), about)
 }
 
 /// What may have been meant by a word that is not among these.

@@ -1,11 +1,10 @@
 //! Options of parts: their names, types, defaults and bounds. Help pages print them, [`Args`] checks what was typed against
 //! them, and tuning asks them for types, so that none can disagree with another.
 
-use super::{PartKind, Parts, hint};
+use super::{Entries, PartKind, Parts, hint};
 use crate::models::{self, LoadedModel, ModelRef, Need};
 use crate::spec::{Spec, SpecError, short};
 use ludex_core::{Evaluator, EvaluatorFactory, Game, Limit, LimitKind, Rng};
-use ludex_search::mcts::{Backup, Expand, Playout, Select};
 use std::sync::Arc;
 
 /// What may be typed for an option.
@@ -67,16 +66,6 @@ impl OptionInfo {
         Self::word(name, default, &["on", "off"], about)
     }
 
-    /// A part.
-    pub const fn part(name: &'static str, default: &'static str, kind: PartKind, about: &'static str) -> Self {
-        OptionInfo { name, default, ty: OptionType::Part(kind), about }
-    }
-
-    /// A run, or a model file.
-    pub const fn model(about: &'static str) -> Self {
-        OptionInfo { name: "model", default: "", ty: OptionType::Model, about }
-    }
-
     /// What was typed for it, or the default. A part of which only options were set (`select.c`) is the default part.
     pub(super) fn value(&self, typed: Option<&Spec>) -> Spec {
         let default = || self.default.parse().unwrap_or_else(|_| Spec::word(self.default));
@@ -111,12 +100,12 @@ impl OptionInfo {
 }
 
 /// Refuses options that are not in the list, and values that they cannot have.
-pub(super) fn check<'a>(spec: &Spec, options: impl Iterator<Item = &'a OptionInfo> + Clone) -> Result<(), SpecError> {
+pub(super) fn check(spec: &Spec, options: &[OptionInfo]) -> Result<(), SpecError> {
     for (key, value) in &spec.args {
-        match options.clone().find(|o| o.name == key) {
+        match options.iter().find(|o| o.name == key) {
             Some(option) => option.check(value)?,
             None => {
-                let names = options.clone().map(|o| o.name).collect();
+                let names = options.iter().map(|o| o.name).collect();
                 return Err(value.error(unknown(&spec.name, key, names)));
             }
         }
@@ -133,7 +122,7 @@ pub(super) fn unknown(part: &str, key: &str, names: Vec<&str>) -> String {
 /// The options of a part that is being built, checked against its list: values that were typed, else defaults.
 pub struct Args<'a, G: Game> {
     pub(super) spec: &'a Spec,
-    pub(super) options: &'a [&'static [OptionInfo]],
+    pub(super) options: &'a [OptionInfo],
     pub(super) parts: &'a Parts<G>,
     pub(super) game: &'a Arc<G>,
     /// Everything random in the part comes from here.
@@ -162,7 +151,7 @@ impl<'a, G: Game> Args<'a, G> {
 
     /// The value as a spec: as typed, or the default; empty if the part has no such option.
     pub fn value(&self, key: &str) -> Spec {
-        let option = self.options.iter().flat_map(|o| o.iter()).find(|o| o.name == key);
+        let option = self.options.iter().find(|o| o.name == key);
         option.map_or_else(|| Spec::word(""), |o| o.value(self.spec.get(key)))
     }
 
@@ -218,7 +207,7 @@ impl<'a, G: Game> Args<'a, G> {
         let mut limit = Limit::default();
         for kind in LimitKind::ALL {
             // `nodes` of a tree search is the size of its tree: a limit is an option without a default.
-            let has = self.options.iter().flat_map(|o| o.iter()).any(|o| o.name == kind.name() && o.default.is_empty());
+            let has = self.options.iter().any(|o| o.name == kind.name() && o.default.is_empty());
             if let Some(n) = self.parsed(kind.name())?.filter(|_| has) {
                 limit.set(kind, n);
             }
@@ -259,34 +248,14 @@ impl<'a, G: Game> Args<'a, G> {
         }
     }
 
-    /// The selection rule that an option names.
-    pub fn select(&self, key: &str) -> Result<Box<dyn Select>, SpecError> {
-        self.parts.selects.build(&self.value(key), self)
-    }
-
-    /// The expansion that an option names.
-    pub fn expand(&self, key: &str) -> Result<Box<dyn Expand<G>>, SpecError> {
-        self.parts.expands.build(&self.value(key), self)
-    }
-
-    /// The source of priors that an option names; `None` for `none`.
-    pub fn prior(&self, key: &str) -> Result<Option<super::Prior<G>>, SpecError> {
-        self.parts.priors.build(&self.value(key), self)
-    }
-
-    /// The playout that an option names.
-    pub fn playout(&self, key: &str) -> Result<Box<dyn Playout<G>>, SpecError> {
-        self.parts.playouts.build(&self.value(key), self)
-    }
-
-    /// The backup that an option names.
-    pub fn backup(&self, key: &str) -> Result<Box<dyn Backup>, SpecError> {
-        self.parts.backups.build(&self.value(key), self)
+    /// The part of this kind that an option names.
+    pub(super) fn part<T>(&self, kind: &Entries<G, T>, key: &str) -> Result<T, SpecError> {
+        kind.build(&self.value(key), self)
     }
 
     /// A factory of the evaluator that an option names.
     pub fn evaluators(&self, key: &str) -> Result<Arc<dyn EvaluatorFactory<G>>, SpecError> {
-        self.parts.evaluators.build(&self.value(key), self)
+        self.part(&self.parts.evaluators, key)
     }
 
     /// The evaluator that an option names.

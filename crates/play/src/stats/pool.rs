@@ -22,8 +22,6 @@
 //! One number per player cannot show that A beats B beats C beats A; [`Pool::cycles`] does. Ratings of players that no
 //! chain of games connects cannot be compared: see [`Ratings::groups`].
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::davidson::Model;
@@ -70,27 +68,18 @@ pub struct Pool {
 }
 
 /// Why a pool cannot be rated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
     /// The anchor or an encounter names a player that the pool does not have.
+    #[error("the pool has no player number {0}")]
     NoSuchPlayer(usize),
     /// An encounter of a player with itself.
+    #[error("player number {0} is paired with itself")]
     AgainstItself(usize),
     /// More players than [`Pool::MOST_PLAYERS`].
+    #[error("{0} players are more than {most}", most = Pool::MOST_PLAYERS)]
     TooMany(usize),
 }
-
-impl fmt::Display for PoolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PoolError::NoSuchPlayer(player) => write!(f, "the pool has no player number {player}"),
-            PoolError::AgainstItself(player) => write!(f, "player number {player} is paired with itself"),
-            PoolError::TooMany(players) => write!(f, "{players} players are more than {}", Pool::MOST_PLAYERS),
-        }
-    }
-}
-
-impl std::error::Error for PoolError {}
 
 /// The ratings of a pool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

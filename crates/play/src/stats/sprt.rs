@@ -19,8 +19,6 @@
 //! values; no estimate of strength at the stop, since the score of a match that stopped itself is biased away from the
 //! middle.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::elo::score_of_elo;
@@ -76,24 +74,15 @@ impl SprtPlan {
 }
 
 /// Why a plan cannot decide anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadPlan {
     /// The leads are not -3000 < `elo0` < `elo1` < 3000.
+    #[error("elo0 must be less than elo1, and both between -3000 and 3000")]
     Leads,
     /// The errors are not positive numbers with a sum below 1.
+    #[error("alpha and beta must be positive, with a sum below 1")]
     Errors,
 }
-
-impl fmt::Display for BadPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            BadPlan::Leads => "elo0 must be less than elo1, and both between -3000 and 3000",
-            BadPlan::Errors => "alpha and beta must be positive, with a sum below 1",
-        })
-    }
-}
-
-impl std::error::Error for BadPlan {}
 
 /// What a sequential test has come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

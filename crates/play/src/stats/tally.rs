@@ -154,15 +154,18 @@ impl Pairs {
 
     /// The games in which we moved first.
     pub fn first(&self) -> Wdl {
-        let mut counts = [0u32; 3];
-        self.each(|x, _, c| counts[x] = counts[x].saturating_add(c));
-        Wdl::new(counts[2], counts[1], counts[0])
+        self.games(|x, _| x)
     }
 
     /// The games in which we moved second.
     pub fn second(&self) -> Wdl {
+        self.games(|_, y| y)
+    }
+
+    /// One game of each pair, by its outcome.
+    fn games(&self, outcome: fn(usize, usize) -> usize) -> Wdl {
         let mut counts = [0u32; 3];
-        self.each(|_, y, c| counts[y] = counts[y].saturating_add(c));
+        self.each(|x, y, c| counts[outcome(x, y)] = counts[outcome(x, y)].saturating_add(c));
         Wdl::new(counts[2], counts[1], counts[0])
     }
 

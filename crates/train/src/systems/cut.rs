@@ -15,7 +15,7 @@ use crate::measure::{Measure, affordable_simulations};
 use crate::nets::{MlpOptions, MlpTrainer};
 use crate::records::{Played, Records};
 use crate::selfplay::{Recent, SelfPlay};
-use crate::store::{Parts, RunError};
+use crate::store::{Parts, Result, RunError};
 use ludex_core::Rng;
 use ludex_learn::*;
 use ludex_play::openings::{played_by, random_length, random_plies};
@@ -94,7 +94,7 @@ impl Generate {
 
     /// Plays the matches of a round that are missing: plain UCT in round 0, later the search with the net of the round before.
     /// Gives the states of all, and who played.
-    fn play<'r>(&self, cx: &Context<'r>, round: usize) -> Result<(Parts<'r, Records<Played>>, Spec), RunError> {
+    fn play<'r>(&self, cx: &Context<'r>, round: usize) -> Result<(Parts<'r, Records<Played>>, Spec)> {
         let before = round.checked_sub(1).and_then(|r| cx.run.model_path(&self.net(r)));
         let (stage, mut agent, matches, sims) = match before {
             None => ("generate".to_string(), self.agent.clone(), self.matches, self.sims),
@@ -126,7 +126,7 @@ impl Generate {
     }
 
     /// A position after an opening of random length by a weak player.
-    fn opening(&self, cx: &Context<'_>, length: f64, seed: u64) -> Result<Box<dyn Position>, RunError> {
+    fn opening(&self, cx: &Context<'_>, length: f64, seed: u64) -> Result<Box<dyn Position>> {
         let [least, most] = self.opening_share;
         let plies = ((least + Rng::stream(seed, 0).unit() * (most - least).max(0.0)) * length) as u32;
         let agent = cx.table.agent(&self.opening, Rng::derive(seed, 1));
@@ -136,7 +136,7 @@ impl Generate {
 }
 
 impl Train {
-    fn encoder(&self, table: &dyn Table) -> Result<Encoder, RunError> {
+    fn encoder(&self, table: &dyn Table) -> Result<Encoder> {
         let coding = match (self.inputs, self.turn_input) {
             (Inputs::Facts, _) => Coding::Facts,
             (Inputs::Paper, false) => Coding::Paper,
@@ -152,7 +152,7 @@ impl Train {
         name: &str,
         examples: &Dataset,
         encoder: &Encoder,
-    ) -> Result<(Model, Vec<ErrorPoint>), RunError> {
+    ) -> Result<(Model, Vec<ErrorPoint>)> {
         let (data, config) = (&examples.data, self.mlp.config());
         let mut split = examples.split(SplitBy::Match, self.selection, self.test, &mut cx.rng(Stream::Split));
         if split.validation.is_empty() || split.train.is_empty() {
@@ -185,7 +185,7 @@ impl TypedSystem for Cut {
     const ABOUT: &'static str = "UCT self-play, a win/draw/loss net, and playouts that end when it is sure";
     const FILE: &'static str = include_str!("../../systems/cut.toml");
 
-    fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
+    fn check(o: &Options, table: &dyn Table) -> Result<()> {
         check_zero_sum(table, Self::NAME)?;
         o.train.mlp.check(o.train.encoder(table)?.inputs(), 3)?;
         let (g, p) = (&o.generate, &o.play);
@@ -199,7 +199,7 @@ impl TypedSystem for Cut {
         with_model(&o.play.agent, &cx.learned_model())
     }
 
-    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned, RunError> {
+    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned> {
         let encoder = o.train.encoder(cx.table)?;
         let (mut log, mut curve, mut figures) = (Vec::new(), Vec::new(), json!(null));
         for round in 0..=o.generate.rounds {

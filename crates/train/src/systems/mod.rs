@@ -7,16 +7,16 @@ mod td_nnue;
 mod uct_ccnn;
 mod uct_nn;
 
-pub use carl::{CarlPlayout, CarlSelection};
+pub use carl::Carl;
 pub use cut::Cut;
-pub use nhb::Nhb;
+pub use nhb::{Nhb, UNTRAINED_HIDDEN, untrained};
 pub use td_nnue::TdNnue;
-pub use uct_ccnn::UctCcnn;
+pub use uct_ccnn::{UctCcnn, composed};
 pub use uct_nn::{Decay, UctNn};
 
 use crate::driver::{Context, Learned};
 use crate::plan::read;
-use crate::store::RunError;
+use crate::store::{Result, RunError};
 use ludex_play::{ModelRef, Spec, Table, hint};
 use serde::de::DeserializeOwned;
 
@@ -32,10 +32,10 @@ pub trait System: Send + Sync {
     fn file(&self) -> &'static str;
 
     /// Refuses options that cannot be carried out for this game, before any work: every agent that they describe is built.
-    fn check(&self, options: &toml::Table, table: &dyn Table) -> Result<(), RunError>;
+    fn check(&self, options: &toml::Table, table: &dyn Table) -> Result<()>;
 
     /// Learns, or goes on: from a context to models (kept in the run as `final`), agent and curves.
-    fn learn(&self, cx: &Context<'_>) -> Result<Learned, RunError>;
+    fn learn(&self, cx: &Context<'_>) -> Result<Learned>;
 
     /// The agent with what a run that was stopped has learned so far, where the system can use that at any time.
     fn stopped_agent(&self, _cx: &Context<'_>) -> Option<Spec> {
@@ -62,10 +62,10 @@ pub trait TypedSystem: Send + Sync {
     const ANYTIME: bool = false;
 
     /// Refuses options that cannot be carried out for this game.
-    fn check(options: &Self::Options, table: &dyn Table) -> Result<(), RunError>;
+    fn check(options: &Self::Options, table: &dyn Table) -> Result<()>;
 
     /// Learns, or goes on.
-    fn learn(options: &Self::Options, cx: &Context<'_>) -> Result<Learned, RunError>;
+    fn learn(options: &Self::Options, cx: &Context<'_>) -> Result<Learned>;
 
     /// The agent with what was learned.
     fn agent(options: &Self::Options, cx: &Context<'_>) -> Spec;
@@ -84,11 +84,11 @@ impl<S: TypedSystem> System for S {
         S::FILE
     }
 
-    fn check(&self, options: &toml::Table, table: &dyn Table) -> Result<(), RunError> {
+    fn check(&self, options: &toml::Table, table: &dyn Table) -> Result<()> {
         S::check(&read(options)?, table)
     }
 
-    fn learn(&self, cx: &Context<'_>) -> Result<Learned, RunError> {
+    fn learn(&self, cx: &Context<'_>) -> Result<Learned> {
         S::learn(&cx.options()?, cx)
     }
 
@@ -103,10 +103,10 @@ impl<S: TypedSystem> System for S {
 }
 
 /// The built-in systems.
-pub const SYSTEMS: &[&dyn System] = &[&UctCcnn, &Cut, &Nhb, &UctNn, &CarlPlayout, &CarlSelection, &TdNnue];
+pub const SYSTEMS: &[&dyn System] = &[&UctCcnn, &Cut, &Nhb, &UctNn, &Carl::<false>, &Carl::<true>, &TdNnue];
 
 /// The built-in system of this name.
-pub fn system(name: &str) -> Result<&'static dyn System, RunError> {
+pub fn system(name: &str) -> Result<&'static dyn System> {
     SYSTEMS.iter().copied().find(|s| s.name() == name).ok_or_else(|| {
         let names: Vec<&str> = SYSTEMS.iter().map(|s| s.name()).collect();
         RunError::Options(format!("no system is called \"{name}\": {}", hint(name, "there are", &names)))
@@ -114,12 +114,12 @@ pub fn system(name: &str) -> Result<&'static dyn System, RunError> {
 }
 
 /// Refuses an agent of the options that cannot be built; a model need not be there yet.
-fn check_spec(table: &dyn Table, option: &str, spec: &Spec) -> Result<(), RunError> {
+fn check_spec(table: &dyn Table, option: &str, spec: &Spec) -> Result<()> {
     table.check(spec).map_err(|e| RunError::Agent(option.into(), e))
 }
 
 /// Refuses a run that plays no match to learn from.
-fn check_matches(matches: usize) -> Result<(), RunError> {
+fn check_matches(matches: usize) -> Result<()> {
     if matches > 0 {
         Ok(())
     } else {
@@ -128,7 +128,7 @@ fn check_matches(matches: usize) -> Result<(), RunError> {
 }
 
 /// Refuses games that are not zero-sum games of two.
-fn check_zero_sum(table: &dyn Table, system: &str) -> Result<(), RunError> {
+fn check_zero_sum(table: &dyn Table, system: &str) -> Result<()> {
     let info = table.info();
     match info.zero_sum && info.players() == 2 {
         true => Ok(()),

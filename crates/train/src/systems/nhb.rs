@@ -16,7 +16,7 @@ use crate::measure::Measure;
 use crate::nets::ElmOptions;
 use crate::plot::Series;
 use crate::proof_selfplay::*;
-use crate::store::RunError;
+use crate::store::Result;
 use ludex_core::Player;
 use ludex_learn::{Encoder, Head, Model, OsElm};
 use ludex_play::{ModelRef, Spec, Table};
@@ -68,7 +68,16 @@ struct Cycle {
 }
 
 /// The hidden units of nets that never learned, in tests: the same for every seed.
-const UNTRAINED_HIDDEN: usize = 100;
+pub const UNTRAINED_HIDDEN: usize = 100;
+
+/// Alpha-beta with a heuristic that never learned: `call`, `hash` or `net`.
+pub fn untrained(agent: &Spec, by: &str, hidden: usize) -> Spec {
+    let mut agent = agent.clone();
+    agent.set("eval", "random");
+    agent.set("eval.by", by);
+    agent.set("eval.hidden", hidden);
+    agent
+}
 
 impl SearchOptions {
     /// Alpha-beta without its heuristic.
@@ -81,13 +90,9 @@ impl SearchOptions {
         agent.with("order", &self.order).with("table", self.table)
     }
 
-    /// The same with a heuristic that never learned: `call`, `hash` or `net`.
+    /// The same with a heuristic that never learned.
     fn untrained(&self, by: &str, hidden: usize) -> Spec {
-        let mut agent = self.agent();
-        agent.set("eval", "random");
-        agent.set("eval.by", by);
-        agent.set("eval.hidden", hidden);
-        agent
+        untrained(&self.agent(), by, hidden)
     }
 
     /// The same with what was learned.
@@ -114,7 +119,7 @@ fn learn_chunk(
     (cycle, matches): (usize, usize),
     (elm, encoder): (&mut OsElm, &Encoder),
     (Dataset { data, .. }, labels): (&Dataset, LabelCounts),
-) -> Result<(Model, Progress), RunError> {
+) -> Result<(Model, Progress)> {
     let rows: Vec<u32> = (0..data.len() as u32).collect();
     let before = (cycle > 0 && !data.is_empty()).then(|| elm.mse(data, &rows));
     elm.learn(data, &rows)?;
@@ -142,7 +147,7 @@ impl TypedSystem for Nhb {
         "alpha-beta that learns its heuristic online: proven values, an extreme learning machine";
     const FILE: &'static str = include_str!("../../systems/nhb.toml");
 
-    fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
+    fn check(o: &Options, table: &dyn Table) -> Result<()> {
         check_zero_sum(table, Self::NAME)?;
         encoder(table, o.net.view, o.net.coding)?;
         o.net.check()?;
@@ -154,7 +159,7 @@ impl TypedSystem for Nhb {
         o.search.learned(cx.run.dir())
     }
 
-    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned, RunError> {
+    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned> {
         let (c, x, start) = (&o.cycle, &o.examples, Instant::now());
         let encoder = encoder(cx.table, o.net.view, o.net.coding)?;
         let random = o.search.untrained(&o.initial.heuristic, UNTRAINED_HIDDEN);

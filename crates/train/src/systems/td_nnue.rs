@@ -160,7 +160,7 @@ struct Point {
 /// A learner that plays against itself.
 struct TdTrainer<'a> {
     cx: &'a Context<'a>,
-    native: &'a Arc<dyn NativeLearning>,
+    native: Arc<dyn NativeLearning>,
     options: &'a Options,
     choices: &'a Choices,
     phases: Phases,

@@ -14,7 +14,7 @@ use crate::measure::{Measure, affordable_simulations};
 use crate::nets::CascadeOptions;
 use crate::records::{Child, Records};
 use crate::selfplay::SelfPlay;
-use crate::store::{Json, Parts, RunError};
+use crate::store::{Json, Parts, Result, RunError};
 use crate::tune::{Axis, Cem, tune_agent, tuning_curve};
 use ludex_core::{Player, Rng};
 use ludex_learn::Encoder;
@@ -110,7 +110,7 @@ fn uct(sims: u64, c: f64) -> Spec {
 }
 
 /// `c=tuned` and `model=` filled in.
-pub(crate) fn composed(spec: &Spec, c: f64, model: &ModelRef) -> Spec {
+pub fn composed(spec: &Spec, c: f64, model: &ModelRef) -> Spec {
     let mut spec = spec.clone();
     if spec.get("c").is_some_and(|v| v.name == "tuned") {
         spec.set("c", c);
@@ -125,7 +125,7 @@ fn filter(
     stages: &[Parts<'_, Records<Child>>],
     f: &Filter,
     encoder: &Encoder,
-) -> Result<(Dataset, [usize; 3]), RunError> {
+) -> Result<(Dataset, [usize; 3])> {
     let most_visits = f.duplicates == Duplicates::MostVisits;
     let mut labels = ValueLabels::new(if most_visits { Join::HighestRank } else { Join::Mean });
     let (mut rows, mut chosen) = (0, 0);
@@ -160,7 +160,7 @@ impl TypedSystem for UctCcnn {
     const ABOUT: &'static str = "UCT self-play, a cascade-correlation value net, NeuralMCTS and NeuralMinimax";
     const FILE: &'static str = include_str!("../../systems/uct-ccnn.toml");
 
-    fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
+    fn check(o: &Options, table: &dyn Table) -> Result<()> {
         encoder(table, o.train.view, Coding::Facts)?;
         let g = &o.generate;
         check_matches(g.matches.saturating_add(g.states.saturating_mul(g.repeats)))?;
@@ -179,7 +179,7 @@ impl TypedSystem for UctCcnn {
         composed(&o.play.mcts, o.generate.c, &cx.learned_model())
     }
 
-    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned, RunError> {
+    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned> {
         let (table, g, t) = (cx.table, &o.generate, &o.tune);
         let (mut log, mut curves) = (Vec::new(), Vec::new());
         let encoder = encoder(table, o.train.view, Coding::Facts)?;
@@ -239,7 +239,7 @@ impl TypedSystem for UctCcnn {
 }
 
 /// Mean plies of matches.
-fn mean_length(parts: &Parts<'_, Records<Child>>) -> Result<f64, RunError> {
+fn mean_length(parts: &Parts<'_, Records<Child>>) -> Result<f64> {
     let mut last = std::collections::BTreeMap::<u32, u32>::new();
     for_each_row(parts, |part, i| {
         let row = part.row(i);

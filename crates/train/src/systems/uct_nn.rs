@@ -15,7 +15,7 @@ use crate::measure::{Measure, affordable_simulations};
 use crate::nets::{MlpTrainer, check_mlp};
 use crate::policy_dataset::{PolicyDataset, PolicyTarget};
 use crate::selfplay::SelfPlay;
-use crate::store::RunError;
+use crate::store::{Result, RunError};
 use ludex_core::Rng;
 use ludex_learn::*;
 use ludex_play::openings::random_plies;
@@ -97,7 +97,7 @@ struct Play {
 }
 
 impl Train {
-    fn encoder(&self, table: &dyn Table) -> Result<Encoder, RunError> {
+    fn encoder(&self, table: &dyn Table) -> Result<Encoder> {
         let coding = match self.input {
             PolicyInput::Facts => Coding::Facts,
             PolicyInput::Signed => Coding::SignedCells,
@@ -132,12 +132,7 @@ impl Train {
     }
 
     /// Trains the net, or goes on.
-    fn fit(
-        &self,
-        cx: &Context<'_>,
-        set: &PolicyDataset,
-        encoder: &Encoder,
-    ) -> Result<(Model, Vec<ErrorPoint>), RunError> {
+    fn fit(&self, cx: &Context<'_>, set: &PolicyDataset, encoder: &Encoder) -> Result<(Model, Vec<ErrorPoint>)> {
         let (data, split) = (&set.data, &set.split);
         let epochs = self.affordable_epochs(data, split.train.len());
         let (config, every) = (self.mlp(epochs), (epochs / self.measures.max(1)).max(1) as u64);
@@ -171,7 +166,7 @@ impl Train {
 
 impl Options {
     /// The patterns to learn from, and the simulations a move behind them.
-    pub fn patterns(&self, cx: &Context<'_>) -> Result<(PolicyDataset, u64), RunError> {
+    pub fn patterns(&self, cx: &Context<'_>) -> Result<(PolicyDataset, u64)> {
         let (g, t) = (&self.generate, &self.train);
         let sims = match g.sims {
             0 => affordable_simulations(cx.table, g.work, g.matches, g.least_sims, g.most_sims),
@@ -202,7 +197,7 @@ impl TypedSystem for UctNn {
         "UCT self-play, a net that ranks moves, and a search that does not expand the worst of them";
     const FILE: &'static str = include_str!("../../systems/uct-nn.toml");
 
-    fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
+    fn check(o: &Options, table: &dyn Table) -> Result<()> {
         let inputs = o.train.encoder(table)?.inputs();
         check_mlp(&o.train.mlp(1), inputs, table.info().moves as usize)?;
         check_matches(o.generate.matches)?;
@@ -214,7 +209,7 @@ impl TypedSystem for UctNn {
         with_model(&o.play.agent, &cx.learned_model())
     }
 
-    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned, RunError> {
+    fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned> {
         let (set, sims) = o.patterns(cx)?;
         let (matches, states, patterns) = (o.generate.matches, set.states, set.data.len());
         let (model, curve) = o.train.fit(cx, &set, &o.train.encoder(cx.table)?)?;

@@ -10,7 +10,7 @@ use super::{DEEPEST, HistoryKey, Pvs, PvsOptions};
 use ludex_core::{Control, Game, Move};
 use std::cmp::Ordering;
 
-/// Plies of the first iteration; each next one is twice as deep. In Connect Four after 14 plies that takes 3.4 million
+/// Plies of the first iteration; each next one is twice as deep. In Connect Four after 14 plies that takes 4.2 million
 /// positions, two plies more each time 8.5 million, and all at once gets lost where games are long.
 const FIRST_DEPTH: u32 = 4;
 

@@ -7,7 +7,8 @@ mod peers;
 use common::{cascade, facts, mirror, mlp};
 use ludex_core::{Fact, Game, Player, Rng, toy::Nim};
 use ludex_learn::{
-    Activation, Encoder, Error, Head, InferenceNet, InputCodes, Link, Model, MoveInputs, Net, OnnxNames, Provenance,
+    Activation, Encoder, Error, Head, InferenceNet, InputCodes, Link, Model, MoveInputs, Net, NnueConfig, NnueLearner,
+    OnnxNames, Phases, Provenance,
 };
 use proptest::prelude::*;
 
@@ -112,6 +113,49 @@ fn refusals_say_what_is_wrong() {
     let end = altered.len() - 40;
     altered[end] ^= 1;
     assert_eq!(line(&altered), "the file is damaged: its sha256 does not match its contents");
+}
+
+/// An NNUE of every kind: one phase and three.
+fn nnues(seed: u64) -> Vec<Model> {
+    let phases = [Phases::default(), Phases { counted: (0..60).map(|f| f < 40).collect(), starts: vec![8, 20] }];
+    let make = |phases: Phases| {
+        let config = NnueConfig {
+            width: 64,
+            facts: 60,
+            movers: 2,
+            phases,
+            ignored: vec![false; 60],
+            most_active: 60,
+            batch: 64,
+            average: 0.9,
+        };
+        let net = NnueLearner::new(config, seed).unwrap().net();
+        model(Net::Nnue(net), Encoder::facts(60).with_movers(2).unwrap(), Head::Value { outputs: 1 })
+    };
+    phases.into_iter().map(make).collect()
+}
+
+#[test]
+fn an_nnue_is_kept_and_its_file_is_refused_where_it_makes_no_sense() {
+    for model in nnues(1) {
+        let bytes = model.to_bytes();
+        let loaded = Model::from_bytes(&bytes).unwrap();
+        assert_eq!(loaded, model);
+        let state = facts(60, 0.3, &mut Rng::new(4));
+        let value = |m: &Model| m.nnue().unwrap().plain(&state, Player(1))[0].to_bits();
+        assert_eq!(value(&loaded), value(&model));
+        assert!(model.inference_net().is_err(), "an NNUE is no net of layers");
+        for (from, to) in [
+            ("\\\"facts\\\":60", "\\\"facts\\\":61"),
+            ("\\\"width\\\":64", "\\\"width\\\":65"),
+            ("\\\"outputs\\\":1", "\\\"outputs\\\":2"),
+            ("\\\"movers\\\":2", "\\\"movers\\\":3"),
+            ("head1.layer2.bias", "head7.layer2.bias"),
+        ] {
+            let error = Model::from_bytes(&forged(&bytes, from, to)).unwrap_err();
+            assert!(!error.to_string().contains('\n') && error != Error::Altered, "{from} as {to}: {error}");
+        }
+    }
 }
 
 /// Puts another text of the same length into a file and makes its checksum right again.
@@ -223,6 +267,31 @@ fn onnx_files_pass_the_checker_and_give_our_outputs() {
         assert_eq!(answer["metadata"]["game"], "nim:15");
         assert_eq!(answer["metadata"]["rules"], "fedcba9876543210");
         assert!(answer["metadata"]["facts"].as_str().unwrap().contains("(fact 59)"));
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_onnx_file_of_an_nnue_gives_its_values_for_both_movers() {
+    let Some(python) = peers::python(&["numpy", "onnx", "onnxruntime"]) else { return };
+    let folder = std::env::temp_dir().join(format!("ludex-onnx-nnue-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let rng = &mut Rng::new(8);
+    for (k, model) in nnues(2).iter().enumerate() {
+        let path = folder.join(format!("{k}.onnx"));
+        std::fs::write(&path, model.to_onnx(&OnnxNames::default())).unwrap();
+        let states: Vec<(Vec<Fact>, u8)> = (0..64).map(|i| (facts(60, 0.05 + 0.9 * rng.unit(), rng), i % 2)).collect();
+        let columns: Vec<Vec<u32>> =
+            states.iter().map(|(s, p)| s.iter().map(|f| f.0).chain([60 + *p as u32]).collect()).collect();
+        let input = serde_json::to_string(&columns).unwrap();
+        let answer: serde_json::Value =
+            serde_json::from_str(&peers::run(&python, "check_onnx.py", &[path.to_str().unwrap()], &input)).unwrap();
+        for (i, (state, mover)) in states.iter().enumerate() {
+            let mut row = Default::default();
+            model.encoder.encode(state, Player(*mover), &mut row);
+            let (ours, theirs) = (model.net.forward(row.row())[0] as f64, &answer["outputs"]["value"][i][0]);
+            assert!((ours - theirs.as_f64().unwrap()).abs() < 1e-5, "model {k}: {ours} and {theirs}");
+        }
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

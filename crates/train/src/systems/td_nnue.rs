@@ -458,7 +458,7 @@ impl TypedSystem for TdNnue {
         if o.net.width != 0 && !WIDTHS.contains(&o.net.width) {
             return refuse(format!("net.width={}: 0 or one of {WIDTHS:?}", o.net.width));
         }
-        if o.train.positions == 0 && !(o.train.minutes > 0.0) {
+        if o.train.positions == 0 && o.train.minutes <= 0.0 {
             return refuse("train.minutes and train.positions are both 0: there is nothing to learn from".into());
         }
         let facts = table.info().facts as usize;

@@ -16,6 +16,7 @@ use ludex_play::{Spec, Table, play_match};
 use ludex_train::records::{Child, Records};
 use ludex_train::selfplay::self_match;
 use ludex_train::store::{self, Run, Silent};
+use ludex_train::td_speed;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -36,6 +37,9 @@ const GAMES: [&str; 10] = [
     "gomoku:9x9",
     "gomoku:15x15",
 ];
+
+/// Where learning is measured.
+const LEARNED: &[&str] = &["connect4", "othello", "breakthrough"];
 
 /// Simulations of one measured search, as in OpenSpiel's benchmark.
 const SIMULATIONS: u64 = 10_000;
@@ -58,6 +62,9 @@ pub struct Bench {
     /// Measure instead how much of a bare search's speed is left when its matches are recorded in a run (two threads)
     #[arg(long, conflicts_with = "peers")]
     generation: bool,
+    /// Measure instead how fast NNUE nets of several widths are evaluated, trained and searched with (two threads)
+    #[arg(long, conflicts_with_all = ["peers", "generation"])]
+    learning: bool,
     /// Seconds of processor time for each of five repeats
     #[arg(long, default_value_t = 0.2)]
     seconds: f64,
@@ -124,6 +131,39 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, [f64; 2]) {
 
 impl Bench {
     /// The same matches with the same seeds in turn: recorded as parts of a run, and searched only, each on two threads.
+    /// Evaluation, training, self-play and search with NNUE nets.
+    fn learning(&self, games: &[&str]) -> Result<()> {
+        let scratch = std::env::temp_dir().join(format!("ludex-bench-{}", std::process::id()));
+        let mut rows = Vec::new();
+        if !self.json {
+            say(format!(
+                "{:<22} {:>6} {:>14} {:>18} {:>19} {:>13}",
+                "game", "width", "evaluation ns", "examples/s trained", "positions/s played", "pvs nodes/s"
+            ))?;
+        }
+        for game in games {
+            let table = open(game)?;
+            for width in [128, 256, 512] {
+                let r = td_speed(&*table, width, 2, 5.0 * self.seconds, &scratch)?;
+                if !self.json {
+                    say(format!(
+                        "{:<22} {width:>6} {:>14.0} {:>18.0} {:>19.0} {:>13.0}",
+                        r.game, r.evaluation_ns, r.training_per_s, r.selfplay_per_s, r.nodes_per_s
+                    ))?;
+                }
+                rows.push(r);
+            }
+        }
+        if self.json {
+            let version = env!("CARGO_PKG_VERSION");
+            let config = json!({"seconds": 5.0 * self.seconds, "threads": 2, "batch": 512});
+            let object =
+                json!({"schema": SCHEMA, "version": version, "seed": SEED, "config": config, "learning": rows});
+            say(serde_json::to_string_pretty(&object)?)?;
+        }
+        Ok(())
+    }
+
     fn generation(&self, games: &[String]) -> Result<()> {
         let agent = crate::spec("uct(sims=1000, c=0.78, form=kocsis, reward=signed, final=max)")?;
         let bar = progress((games.len() * REPEATS) as u64, "repeats");
@@ -211,6 +251,10 @@ impl Bench {
         }
         if !(self.seconds > 0.0 && self.seconds <= 60.0) {
             return Err(usage("--seconds is a number above 0 and at most 60"));
+        }
+        if self.learning {
+            let learned: Vec<&str> = games.iter().map(String::as_str).collect();
+            return self.learning(if self.game.is_empty() { LEARNED } else { &learned });
         }
         if self.generation {
             return self.generation(&games);

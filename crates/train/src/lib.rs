@@ -34,9 +34,11 @@ pub mod selfplay;
 pub mod store;
 pub mod systems;
 pub mod td;
+mod td_speed;
 pub mod tune;
 
 pub use driver::{Context, Curve, Job, Learned, Stream, learn};
 pub use native::{NativeLearning, learnable, learnable_as, native, open, table};
 pub use plan::{PRESETS, Plan, check_bounds, options, read as read_options};
 pub use report::{Report, RunView};
+pub use td_speed::{TdSpeed, td_speed};

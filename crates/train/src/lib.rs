@@ -35,6 +35,7 @@ pub mod store;
 pub mod systems;
 pub mod td;
 mod td_speed;
+mod td_trainer;
 pub mod tune;
 
 pub use driver::{Context, Curve, Job, Learned, Stream, learn};

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// An agent with so little to do that a match takes a moment.
 fn small(agent: &Spec) -> Spec {
     let mut agent = agent.clone();
-    agent.set(if agent.name == "minimax" { "nodes" } else { "sims" }, 5);
+    agent.set(if ["minimax", "pvs"].contains(&agent.name.as_str()) { "nodes" } else { "sims" }, 5);
     agent
 }
 

@@ -63,6 +63,17 @@ fn every_rulesheet_is_learned_by_every_system_that_applies() {
         let report = tick(&table, "carl-playout", &dir, &carl);
         plays(&*table, &small(&report.agent));
         std::fs::remove_dir_all(dir).unwrap();
+        // The learner for any game: all that are played one move at a time between two whose payoffs add up to nothing.
+        let few = ["train.positions=1000", "measure.games=0", "selfplay.symmetries=false"];
+        match common::plan(&*table, "td-nnue", "tick", &few) {
+            Err(e) => assert!(["zero-sum", "one moves at a time"].iter().any(|w| e.to_string().contains(w)), "{e}"),
+            Ok(_) => {
+                let dir = folder("sheet-td");
+                let report = tick(&table, "td-nnue", &dir, &few);
+                plays(&*table, &small(&report.agent));
+                std::fs::remove_dir_all(dir).unwrap();
+            }
+        }
         // The others in turn: together they see many kinds of sheets.
         let system = SYSTEMS[i % 4];
         match common::plan(&*table, system.name(), "tick", &["measure.games=0"]) {

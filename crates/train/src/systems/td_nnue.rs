@@ -141,7 +141,11 @@ impl TypedSystem for TdNnue {
 
     fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
         check_zero_sum(table, Self::NAME)?;
-        native(table)?;
+        if native(table)?.survey(3, 1).hidden {
+            let line =
+                format!("{} learns games in which one moves at a time; {} is not one", Self::NAME, table.info().name);
+            return Err(RunError::Options(line));
+        }
         let refuse = |line: String| Err(RunError::Options(line));
         if o.net.width != 0 && !WIDTHS.contains(&o.net.width) {
             return refuse(format!("net.width={}: 0 or one of {WIDTHS:?}", o.net.width));

@@ -39,7 +39,7 @@ pub struct NnueConfig {
     pub ignored: Vec<bool>,
     /// The most facts that hold at once.
     pub most_active: usize,
-    /// Examples a step; a multiple of [`SHARDS`].
+    /// Examples a step; a multiple of 4, the number of gradients a batch is cut into.
     pub batch: usize,
     /// Decay of the averaged weights a step.
     pub average: f32,

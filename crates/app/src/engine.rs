@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[command(
     after_help = "Example:\n  printf 'moves 4 4\\nlegal\\ngenmove sims=2000\\nshow\\nquit\\n' | ludex engine connect4\n\n\
     Commands:\n  name version protocol_version list_commands known_command quit\n  newgame [GAME]  position TEXT  \
-    moves M1 M2 ..  play M  undo  legal  mover  outcome  show\n  agent SPEC  genmove [LIMIT]  analyze [LIMIT]\n\n\
+    moves M1 M2 ..  play M  undo  legal  mover  outcome  show\n  agent SPEC  level N|NAME  genmove [LIMIT]  analyze [LIMIT]\n\n\
     LIMIT: sims=N visits=N expansions=N nodes=N depth=N ms=N cpu_ms=N, as the agent knows them; \
     analyze infinite runs until the next line arrives"
 )]
@@ -46,7 +46,7 @@ impl Args {
     }
 }
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "name",
     "version",
     "protocol_version",
@@ -63,6 +63,7 @@ const COMMANDS: [&str; 18] = [
     "outcome",
     "genmove",
     "agent",
+    "level",
     "analyze",
     "show",
 ];
@@ -70,6 +71,8 @@ const COMMANDS: [&str; 18] = [
 /// One conversation.
 struct Engine {
     session: Session,
+    /// The bundle whose levels are meant, if it is not the ready-made one.
+    bundle: Option<String>,
     inbox: Arc<Inbox>,
     done: bool,
 }
@@ -82,7 +85,16 @@ impl Engine {
     fn new(table: Arc<dyn Table>, spec: Spec, seed: u64) -> Result<Self> {
         let session = Session::new(table.clone(), spec.clone(), seed);
         let session = session.map_err(|e| agent_error(&*table, &spec, &e))?;
-        Ok(Engine { session, inbox: Inbox::ended(), done: false })
+        let bundle = spec.name.strip_prefix("level:").and_then(|l| l.split_once('@')).map(|(_, path)| path.to_string());
+        Ok(Engine { session, bundle, inbox: Inbox::ended(), done: false })
+    }
+
+    /// A level as an agent.
+    fn level(&self, level: &str) -> String {
+        match &self.bundle {
+            Some(path) if !level.contains('@') => format!("level:{level}@{path}"),
+            _ => format!("level:{level}"),
+        }
     }
 
     fn serve(&mut self, output: &mut impl Write) -> Result<()> {
@@ -147,6 +159,8 @@ impl Engine {
             "mover" => Ok(self.session.position().mover().0.to_string()),
             "outcome" => Ok(self.session.position().outcome().map_or("none".into(), |p| p.to_string())),
             "show" => Ok(format!("\n{}", self.session.position().show())),
+            "level" if rest.is_empty() => Err("level needs a number or a name: level best".into()),
+            "level" => self.session.set_agent(Spec::word(self.level(rest))).map(quiet).map_err(text),
             "agent" => self.session.set_agent(spec(rest).map_err(text)?).map(quiet).map_err(text),
             "genmove" => {
                 let m = self.session.choose(&limit(rest)?.into()).map_err(text)?.mv;

@@ -1,7 +1,7 @@
 //! What the user is told when something fails. The libraries say what is wrong; this file adds what to type about it, and
 //! decides the exit code: 2 for what the user typed ([`Usage`]), 1 for what failed.
 
-use crate::shell::shell_word;
+use crate::shell::{program, shell_word};
 use ludex_play::arena::ContestError;
 use ludex_play::manifest::{self, ManifestError};
 use ludex_play::{OpenError, Spec, SpecError, Table};
@@ -45,11 +45,11 @@ fn missing_model(table: &dyn Table, spec: &Spec) -> String {
     let models = spec.models();
     // An agent that is only refused when it is built, and not when it is checked, lacks a model.
     if models.is_empty() && table.check(spec).is_ok() {
-        return format!("; `ludex learn {game}` makes one");
+        return format!("; `{} learn {game}` makes one", program());
     }
     let advice = models.iter().find_map(|model| {
         let (path, typed) = (model.path(), shell_word(&model.to_string()).into_owned());
-        let makes_one = || format!("; `ludex learn {game} --run {typed}` makes one");
+        let makes_one = || format!("; `{} learn {game} --run {typed}` makes one", program());
         match path.is_dir() {
             false => (!path.exists()).then(makes_one),
             true if !matches!(manifest::final_models(path), Err(ManifestError::NoModel)) => None,
@@ -62,7 +62,7 @@ fn missing_model(table: &dyn Table, spec: &Spec) -> String {
 
 /// How to go on with a run that is not finished.
 pub fn go_on(dir: &Path) -> String {
-    format!("go on with `ludex learn --run {} --resume`", shell_word(&dir.to_string_lossy()))
+    format!("go on with `{} learn --run {} --resume`", program(), shell_word(&dir.to_string_lossy()))
 }
 
 /// A contest that cannot be held, or failed.

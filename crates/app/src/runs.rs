@@ -124,22 +124,23 @@ impl Runs {
                 "config": config, "report": report});
             return say(serde_json::to_string_pretty(&object)?);
         }
-        say(&config)?;
+        if Tuning::from_toml(&config).is_some() {
+            say(match RunView::new(dir).finished {
+                true => "finished: reports/tuning.json\n",
+                false => "not finished yet: go on with the same `ludex tune` and --resume\n",
+            })?;
+        } else {
+            match Report::read(dir) {
+                // The report of another version, say: the parts are there nevertheless.
+                Err(e) => say(format!("{e}; {} to write it anew\n", go_on(dir)))?,
+                Ok(None) => say(format!("not finished yet: {}\n", go_on(dir)))?,
+                Ok(Some(report)) => show_report(&report, dir)?,
+            }
+        }
         for (stage, parts, rows) in stages(&entries) {
             say(format!("{stage:<12} {parts:>5} parts {rows:>9} rows"))?;
         }
-        if Tuning::from_toml(&config).is_some() {
-            return say(match RunView::new(dir).finished {
-                true => "\nfinished: reports/tuning.json",
-                false => "\nnot finished yet: go on with the same `ludex tune` and --resume",
-            });
-        }
-        match Report::read(dir) {
-            // The report of another version, say: the parts are there nevertheless.
-            Err(e) => say(format!("\n{e}; {} to write it anew", go_on(dir))),
-            Ok(None) => say(format!("\nnot finished yet: {}", go_on(dir))),
-            Ok(Some(report)) => show_report(&report, dir),
-        }
+        say(format!("\n{config}"))
     }
 
     fn verify(&self, dir: &Path, wanted: Audited, threads: usize) -> Result<()> {
@@ -183,13 +184,6 @@ impl Runs {
 }
 
 fn show_report(report: &Report, dir: &Path) -> Result<()> {
-    say(format!("\n{}", report.log.join("\n")))?;
-    let agent = report.agent(dir, None).map_err(|e| run_error(dir, e))?;
-    say(format!("agent: {agent}"))?;
-    for a in report.strength.iter().flat_map(|s| &s.anchors) {
-        let (percent, wdl) = (100.0 * a.score, &a.wdl);
-        let wdl = format!("(+{} ={} -{})", wdl.wins, wdl.draws, wdl.losses);
-        say(format!("{percent:.1} % against {}  {wdl}", a.opponent))?;
-    }
-    Ok(())
+    say(report.text())?;
+    say(format!("agent: {}", report.agent(dir)))
 }

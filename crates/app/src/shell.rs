@@ -2,6 +2,12 @@
 
 use std::borrow::Cow;
 
+/// This program as it was called, so that what is printed can be typed.
+pub fn program() -> String {
+    let name = std::env::args_os().next().map(|name| name.to_string_lossy().into_owned());
+    shell_word(name.as_deref().unwrap_or("ludex")).into_owned()
+}
+
 /// The text as one word of a POSIX shell: in single quotes where it would read as something else.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_alphanumeric() || "_./:=,@%+-".contains(c);

@@ -2,7 +2,8 @@
 
 use crate::errors::usage;
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use ludex_train::STEPS;
 use ludex_train::store::RunObserver;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
@@ -46,44 +47,80 @@ pub fn check_bounds(option: &str, n: usize, (low, high): (usize, usize)) -> Resu
     }
 }
 
-/// Shows a progress bar for each stage of a run on a terminal, and nothing elsewhere; notes go to standard error.
+/// Shows one line of progress for a whole run on a terminal, and nothing elsewhere; notes go to standard error.
 #[derive(Default)]
-pub struct ProgressBars(Mutex<Option<ProgressBar>>);
+pub struct ProgressBars(Mutex<Shown>);
+
+/// What is shown now.
+#[derive(Default)]
+struct Shown {
+    bar: Option<ProgressBar>,
+    /// The step of the run and how long the steps after it may take.
+    step: Option<(usize, Duration)>,
+}
 
 impl ProgressBars {
-    fn bar(&self) -> MutexGuard<'_, Option<ProgressBar>> {
+    fn shown(&self) -> MutexGuard<'_, Shown> {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
+/// Minutes and seconds, or hours and minutes.
+fn clock(time: Duration) -> String {
+    match time.as_secs() {
+        s if s < 3600 => format!("{}:{:02}", s / 60, s % 60),
+        s => format!("{} h {:02}", s / 3600, s / 60 % 60),
+    }
+}
+
 impl RunObserver for ProgressBars {
+    fn step(&self, number: usize, seconds_after: f64) {
+        self.shown().step = Some((number, Duration::from_secs_f64(seconds_after.clamp(0.0, 1e9))));
+    }
+
     fn stage(&self, name: &str, parts: usize, done: usize) {
         if done == parts {
             return; // nothing to do, nothing to show
         }
-        let style = ProgressStyle::with_template("{msg:<18} {bar:30} {pos}/{len}  {elapsed} elapsed, {eta} left");
-        let bar = ProgressBar::new(parts as u64).with_message(name.to_string());
-        bar.set_style(style.expect("the template is well formed"));
+        let mut shown = self.shown();
+        let (words, after) = match shown.step {
+            Some((n, after)) => (format!("{}/{} {}", n + 1, STEPS.len(), STEPS[n]), after),
+            None => (name.to_string(), Duration::ZERO),
+        };
+        // At fifty columns the words give way to the numbers.
+        let style = ProgressStyle::with_template("{wide_msg} {bar:10} {percent:>3}% {left}");
+        let style = style.expect("the template is well formed").with_key(
+            "left",
+            move |state: &ProgressState, w: &mut dyn std::fmt::Write| {
+                let left = match state.pos() {
+                    0 => "  --".to_string(),
+                    _ => clock(state.eta() + after),
+                };
+                let _ = write!(w, "{left} left");
+            },
+        );
+        let bar = ProgressBar::new(parts as u64).with_message(words);
+        bar.set_style(style);
         bar.set_position(done as u64);
         bar.reset_eta();
         bar.enable_steady_tick(Duration::from_millis(500));
-        *self.bar() = Some(bar);
+        shown.bar = Some(bar);
     }
 
     fn part(&self) {
-        if let Some(bar) = &*self.bar() {
+        if let Some(bar) = &self.shown().bar {
             bar.inc(1);
         }
     }
 
     fn end(&self) {
-        if let Some(bar) = self.bar().take() {
+        if let Some(bar) = self.shown().bar.take() {
             bar.finish_and_clear();
         }
     }
 
     fn note(&self, line: &str) {
-        match &*self.bar() {
+        match &self.shown().bar {
             Some(bar) => bar.suspend(|| eprintln!("{line}")),
             None => eprintln!("{line}"),
         }

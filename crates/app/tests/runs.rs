@@ -204,25 +204,30 @@ fn a_full_disk_stops_the_run_with_one_line_and_it_goes_on_later() {
 fn what_the_user_typed_wrong_is_one_line_and_exit_code_2() {
     let folder = folder("typed");
     let refused = |args: &[&str]| refusal(&ludex(args, "", &folder));
-    let bad: [&[&str]; 39] = [
+    let bad: [&[&str]; 44] = [
         &["learn"],
         &["learn", "conect4"],
         &["learn", "connect4", "--system", "uct-cnn"],
         &["learn", "connect4", "--preset", "tack"],
-        &["learn", "connect4", "--set", "train.unitz=3"],
+        &["learn", "connect4", "--system", "uct-ccnn", "--set", "train.unitz=3"],
         &["learn", "--run", "nowhere", "--resume"],
-        &["learn", "breakthrough", "--preset", "tick", "--set", "train.view=sideways"],
-        &["learn", "connect4", "--set", "play.mcts=neural(rule=sideways)"],
-        &["learn", "connect4", "--set", "play.mcts=nobody"],
+        &["learn", "breakthrough", "--system", "uct-ccnn", "--set", "train.view=sideways"],
+        &["learn", "connect4", "--system", "uct-ccnn", "--set", "play.mcts=neural(rule=sideways)"],
+        &["learn", "connect4", "--system", "uct-ccnn", "--set", "play.mcts=nobody"],
         &["learn", "connect4", "--system", "cut", "--set", "play.agent=uct(playout=cut(ask=never))"],
         &["learn", "connect4", "--system", "nhb", "--set", "generate.opening_plies=4294967295"],
         &["learn", "connect4", "--system", "uct-nn", "--set", "generate.opening_plies=4294967295"],
-        &["learn", "connect4", "--set", "tune.opening_plies=4294967295"],
-        &["learn", "connect4", "--set", "generate.matches=99999999999"],
+        &["learn", "connect4", "--system", "uct-ccnn", "--set", "tune.opening_plies=4294967295"],
+        &["learn", "connect4", "--system", "uct-ccnn", "--set", "generate.matches=99999999999"],
         &["learn", "connect4", "--system", "cut", "--set", "generate.matches=18446744073709551615"],
-        &["learn", "connect4", "--set", "generate.matches=-1"],
+        &["learn", "connect4", "--system", "uct-ccnn", "--set", "generate.matches=-1"],
         &["learn", "connect4", "--seed", "18446744073709551615"],
         &["learn", "connect4", "--threads", "0"],
+        &["learn", "connect4", "--minutes", "0"],
+        &["learn", "connect4", "--minutes", "5", "--preset", "quick"],
+        &["learn", "connect4", "--minutes", "5", "--system", "nhb"],
+        &["play", "connect4", "--level", "hardest"],
+        &["match", "connect4", "level:3@nowhere", "random"],
         &["learn", "connect4", "--threads", "1025"],
         &["runs", "show", "nowhere"],
         &["runs", "verify", "nowhere"],
@@ -253,9 +258,9 @@ fn what_the_user_typed_wrong_is_one_line_and_exit_code_2() {
     let tick = ["learn", "connect4", "--preset", "tick"];
     printed(&ludex(&tick, "", &folder));
     assert!(refused(&tick).contains("add --resume to go on with it, or choose another --run"));
-    refused(&["match", "othello", "--model", "runs/connect4-uct-ccnn-tick-1", "random"]);
-    refused(&["play", "connect4", "--model", "runs/connect4-uct-ccnn-tick-1", "--level", "9"]);
-    let other = refused(&[&tick[..], &["--set", "train.units=3", "--resume"]].concat());
+    refused(&["match", "othello", "--model", "runs/connect4-td-nnue-tick-1", "random"]);
+    refused(&["play", "connect4", "--model", "runs/connect4-td-nnue-tick-1", "--level", "9"]);
+    let other = refused(&[&tick[..], &["--set", "train.batch=64", "--resume"]].concat());
     assert!(other.contains("choose another --run, or give only --run and --resume"), "{other}");
 }
 
@@ -264,16 +269,16 @@ fn a_run_may_have_any_path() {
     let folder = folder("paths");
     let ludex = |args: &[&str], input: &str| printed(&ludex(args, input, &folder));
     let path = "a b, (c)/run \u{e9}";
-    let said = ludex(&["learn", "tictactoe", "--preset", "tick", "--run", path], "");
+    ludex(&["learn", "tictactoe", "--system", "uct-ccnn", "--preset", "tick", "--run", path], "");
     let quoted = format!("model=\"{path}\"");
-    assert!(said.contains(&quoted), "{said}");
+    let level = format!("\"level:best@{path}\"");
     let spec = format!("minimax(depth=2, {quoted})");
     let neural = format!("neural(sims=5, {quoted})");
 
     let end = |said: String| assert!(said.trim_end().ends_with("Good-bye."), "{said}");
     end(ludex(&["play", "tictactoe", "--first", "--model", path, "--level", "1"], "a1\n"));
     end(ludex(&["play", "tictactoe", "--second", "--agent", &spec], "hint\n"));
-    assert!(ludex(&["match", "tictactoe", "--model", path, "random", "--games", "2"], "").contains(&quoted));
+    assert!(ludex(&["match", "tictactoe", "--model", path, "random", "--games", "2"], "").contains(&level));
     ludex(&["match", "tictactoe", &spec, &neural, "--games", "2"], "");
     assert!(ludex(&["tournament", "tictactoe", "random", &spec, &neural, "--games", "2"], "").contains(&quoted));
     let said = ludex(&["engine", "tictactoe", "--model", path], &format!("genmove\nagent {spec} # quoted\ngenmove\n"));
@@ -284,7 +289,9 @@ fn a_run_may_have_any_path() {
     assert_eq!((&runs["runs"][0]["run"], &runs["runs"][0]["finished"]), (&path.into(), &true.into()));
     // A run that was moved plays where it is now.
     fs::rename(folder.join(path), folder.join("moved")).unwrap();
-    assert!(ludex(&["match", "tictactoe", "--model", "moved", "random", "--games", "2"], "").contains("model=moved"));
+    assert!(
+        ludex(&["match", "tictactoe", "--model", "moved", "random", "--games", "2"], "").contains("level:best@moved")
+    );
 }
 
 #[cfg(unix)]
@@ -307,6 +314,7 @@ fn a_shell_can_run_what_is_printed_to_be_typed() {
     // So is what goes on with a run that is not finished.
     fs::remove_file(folder.join(path).join("reports/report.json")).unwrap();
     fs::remove_file(folder.join(path).join("manifest.jsonl")).unwrap();
+    fs::remove_file(folder.join(path).join("bundle.ludex")).unwrap();
     let refused = refusal(&ludex(&["match", "tictactoe", "--model", path, "random"], "", &folder));
     shell(refused.rsplit('`').nth(1).unwrap());
     printed(&ludex(&["match", "tictactoe", "--model", path, "random", "--games", "2"], "", &folder));
@@ -357,9 +365,9 @@ fn a_broken_run_does_not_hide_the_others() {
     // A report that cannot be read does not hide the parts; going on writes it anew.
     fs::write(folder.join("runs/good/reports/report.json"), "{\"schema\": 0}").unwrap();
     let shown = printed(&ludex(&["runs", "show", "runs/good"], "", &folder));
-    assert!(shown.contains("parts") && shown.contains("`ludex learn --run runs/good --resume`"), "{shown}");
+    assert!(shown.contains("parts") && shown.contains(" learn --run runs/good --resume`"), "{shown}");
     printed(&ludex(&["learn", "--run", "runs/good", "--resume"], "", &folder));
-    assert!(printed(&ludex(&["runs", "show", "runs/good"], "", &folder)).contains("agent: neural"));
+    assert!(printed(&ludex(&["runs", "show", "runs/good"], "", &folder)).contains("agent: pvs"));
 }
 
 #[test]
@@ -367,10 +375,11 @@ fn what_was_learned_plays_and_is_listed() {
     let folder = folder("listed");
     let ludex = |args: &[&str]| printed(&ludex(args, "", &folder));
     let json: serde_json::Value =
-        serde_json::from_str(&ludex(&["learn", "tictactoe", "--preset", "tick", "--json"])).unwrap();
-    assert_eq!((json["schema"].as_u64(), json["seed"].as_u64()), (Some(1), Some(1)));
+        serde_json::from_str(&ludex(&["learn", "tictactoe", "--system", "uct-ccnn", "--preset", "tick", "--json"]))
+            .unwrap();
+    assert_eq!((json["schema"].as_u64(), json["seed"].as_u64()), (Some(2), Some(1)));
     assert_eq!(json["config"]["game"], "tictactoe");
-    assert!(json["strength"]["anchors"][0]["interval"]["low"].is_number());
+    assert!(json["worth"][0]["interval"]["low"].is_number());
     let run = "runs/tictactoe-uct-ccnn-tick-1";
     for plot in ["tuning.svg", "curve.svg"] {
         assert!(fs::read_to_string(folder.join(run).join("reports").join(plot)).unwrap().starts_with("<svg"));

@@ -19,6 +19,7 @@ mod action_values;
 mod agent;
 pub mod arena;
 mod baselines;
+pub mod bundle;
 pub mod manifest;
 mod models;
 mod nets;
@@ -38,6 +39,7 @@ mod table;
 pub mod views;
 
 pub use agent::{Agent, AgentError};
+pub use bundle::{Bundle, BundleError, Level};
 pub use ludex_core::{Choice, Control, Limit, LimitKind, Progress, Stop};
 pub use models::{LoadedModel, ModelError, ModelRef};
 pub use nnue::NnueEvaluator;

@@ -1,8 +1,9 @@
 //! References to learned models, and models ready for search.
 //!
-//! A model is named by a path: of a model file, or of a run, which stands for the models it ended with. Models are shared
+//! A model is named by a path: of a model file, of a bundle, or of a run, which stands for the models it ended with. Models are shared
 //! while something uses them and forgotten when nothing does.
 
+use crate::bundle::{self, Bundle, BundleError};
 use crate::manifest;
 use ludex_core::{GameInfo, Rng};
 use ludex_learn::{
@@ -14,9 +15,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::SystemTime;
 
-/// Where a model is: a model file, or a run.
+/// Where a model is: a model file, a bundle, a run, or a bundle that comes with the program (`ready:connect4`).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ModelRef(PathBuf);
+
+/// The bytes of a model: a file, or a part of a bundle.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct ModelFile {
+    path: PathBuf,
+    /// Which model of the bundle that the path names.
+    inside: Option<usize>,
+}
 
 impl ModelRef {
     /// The model at a path.
@@ -29,11 +38,24 @@ impl ModelRef {
         &self.0
     }
 
+    /// The bundle that comes with the program, if it is one.
+    pub(crate) fn ready_made(&self) -> Option<&'static Bundle> {
+        bundle::ready_made_named(self.0.to_str()?.strip_prefix("ready:")?)
+    }
+
     /// The files that it stands for: one, or one for each role.
-    fn files(&self) -> Result<Vec<PathBuf>, ModelError> {
+    fn files(&self) -> Result<Vec<ModelFile>, ModelError> {
+        let whole = |path| ModelFile { path, inside: None };
+        if self.ready_made().is_some() || Bundle::is_bundle(&self.0) {
+            let models = Bundle::read(self)?.models.len();
+            return Ok((0..models).map(|i| ModelFile { path: self.0.clone(), inside: Some(i) }).collect());
+        }
         match self.0.is_dir() {
-            true => manifest::final_models(&self.0).map_err(|e| ModelError::Run(self.0.clone(), e)),
-            false => Ok(vec![self.0.clone()]),
+            true => {
+                let files = manifest::final_models(&self.0).map_err(|e| ModelError::Run(self.0.clone(), e))?;
+                Ok(files.into_iter().map(whole).collect())
+            }
+            false => Ok(vec![whole(self.0.clone())]),
         }
     }
 }
@@ -63,6 +85,9 @@ pub enum ModelError {
     /// The file is no model of this game.
     #[error("the model {} cannot be used: {}", .0.display(), .1)]
     Model(PathBuf, ludex_learn::Error),
+    /// The bundle cannot be used.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
     /// There are neither one model nor as many as roles.
     #[error("{0} has models of {1} roles, {2} has {3}")]
     Roles(ModelRef, usize, String, usize),
@@ -163,12 +188,28 @@ pub(crate) fn load_roles(model: &ModelRef, info: &GameInfo) -> Result<Vec<Arc<Lo
 type Stamp = (u64, Option<SystemTime>, u64);
 
 /// Models in use, by file.
-type InUse = HashMap<PathBuf, (Stamp, Weak<LoadedModel>)>;
+type InUse = HashMap<ModelFile, (Stamp, Weak<LoadedModel>)>;
 
-fn load_file(file: PathBuf, info: &GameInfo) -> Result<Arc<LoadedModel>, ModelError> {
+impl ModelFile {
+    fn stamp(&self, info: &GameInfo) -> Result<Stamp, ModelError> {
+        if ModelRef::new(&self.path).ready_made().is_some() {
+            return Ok((0, None, info.rules_hash));
+        }
+        let meta = std::fs::metadata(&self.path).map_err(|e| ModelError::File(self.path.clone(), e))?;
+        Ok((meta.len(), meta.modified().ok(), info.rules_hash))
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, ModelError> {
+        match self.inside {
+            Some(i) => Ok(Bundle::read(&ModelRef::new(&self.path))?.models.swap_remove(i)),
+            None => std::fs::read(&self.path).map_err(|e| ModelError::File(self.path.clone(), e)),
+        }
+    }
+}
+
+fn load_file(file: ModelFile, info: &GameInfo) -> Result<Arc<LoadedModel>, ModelError> {
     static IN_USE: OnceLock<Mutex<InUse>> = OnceLock::new();
-    let meta = std::fs::metadata(&file).map_err(|e| ModelError::File(file.clone(), e))?;
-    let stamp = (meta.len(), meta.modified().ok(), info.rules_hash);
+    let stamp = file.stamp(info)?;
     let in_use = || IN_USE.get_or_init(Default::default).lock().unwrap_or_else(|e| e.into_inner());
     if let Some(model) = in_use().get(&file).filter(|(s, _)| *s == stamp).and_then(|(_, m)| m.upgrade()) {
         return Ok(model);
@@ -180,9 +221,9 @@ fn load_file(file: PathBuf, info: &GameInfo) -> Result<Arc<LoadedModel>, ModelEr
     Ok(model)
 }
 
-fn read(file: &Path, info: &GameInfo) -> Result<LoadedModel, ModelError> {
-    let bytes = std::fs::read(file).map_err(|e| ModelError::File(file.into(), e))?;
-    let refused = |e| ModelError::Model(file.into(), e);
+fn read(file: &ModelFile, info: &GameInfo) -> Result<LoadedModel, ModelError> {
+    let bytes = file.bytes()?;
+    let refused = |e| ModelError::Model(file.path.clone(), e);
     let model = Model::for_game(&bytes, info).map_err(refused)?;
     fits_game(&model, info).map_err(|e| refused(Error::Shape(e)))?;
     let net = match &model.net {

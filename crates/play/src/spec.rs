@@ -2,7 +2,7 @@
 //!
 //! A spec is a name with options in parentheses; the value of an option is a number, a word, or again a spec. Anything else is
 //! quoted: `minimax(model="my runs/a (2)")`, with `\"`, `\\` and `\n` as in most languages. [`Spec`] prints as text that reads
-//! as the same spec. The same as TOML: a table with the key `name`, or a bare string or number where there are no options.
+//! as the same spec. `level:3` and `level:best@PATH` are agents of a bundle. The same as TOML: a table with the key `name`, or a bare string or number where there are no options.
 
 use crate::ModelRef;
 use std::fmt;
@@ -94,6 +94,10 @@ impl std::str::FromStr for Spec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Spec, SpecError> {
+        // A level is a word with a path in it, whatever the path is.
+        if text.trim_start().starts_with("level:") {
+            return Ok(Spec::word(text.trim()));
+        }
         let mut reader = Reader { text: text.chars().collect(), at: 0, depth: 0 };
         let spec = reader.spec()?;
         match reader.peek() {

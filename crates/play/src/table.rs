@@ -1,6 +1,7 @@
 //! Where the type of a game is forgotten: the one face that the command line, the web, the protocols and Python see.
 
 use crate::agent::{Agent, SearchAgent};
+use crate::bundle;
 use crate::models::{self, LoadedModel};
 use crate::parts::{Args, OptionInfo, PartInfo, Parts};
 use crate::solve::{MakeProver, Prover, prover_of};
@@ -70,7 +71,9 @@ impl dyn Table + '_ {
     /// The models that an agent uses. They are read once for all agents that are made while somebody holds them.
     pub fn models(&self, spec: &Spec) -> Result<Vec<Arc<LoadedModel>>, SpecError> {
         let load = |m| models::load_roles(&m, self.info()).map_err(|e| spec.error(e));
-        Ok(spec.models().into_iter().map(load).collect::<Result<Vec<_>, _>>()?.concat())
+        let level = spec.name.strip_prefix("level:").map(|text| bundle::level_agent(text, self.info())).transpose();
+        let level = level.map_err(|e| spec.error(e))?;
+        Ok(level.as_ref().unwrap_or(spec).models().into_iter().map(load).collect::<Result<Vec<_>, _>>()?.concat())
     }
 }
 

@@ -22,7 +22,7 @@ impl TypedSystem for Results {
     const NAME: &'static str = "results";
     const ABOUT: &'static str = "a value net on the results of UCT's matches";
     const FILE: &'static str = "matches = 200\nagent = 'uct(sims=50)'\npreset.quick = {}\n[measure]\ngames = 40\n\
-        sims = 100\nlevels = []\nlevel_games = 0\nopening_plies = 2\n";
+        cpu_ms = 2\nminutes = 1.0\nlevels = 4\nlevel_games = 20\nlevel_ms = 1\nlevel_budget = 50\nopening_plies = 2\n";
 
     fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
         table.check(&o.agent).map_err(|e| RunError::Agent("agent".into(), e))
@@ -44,9 +44,9 @@ impl TypedSystem for Results {
         let mut elm = OsElm::new(config, encoder.inputs(), 1, cx.seed(Stream::Weights))?;
         elm.learn(&data, &(0..data.len() as u32).collect::<Vec<_>>())?;
         cx.run.keep_model("final", &cx.model(&encoder, Head::Value { outputs: 1 }, elm.net(), &data, &[]))?;
-        let (log, opponents) = (vec![format!("{} states", data.len())], vec![Spec::word("random"), Spec::word("uct")]);
+        let (log, unlearned) = (vec![format!("{} states", data.len())], Spec::word("uct"));
         let (agent, measure, figures) = (Self::agent(o, cx), o.measure.clone(), serde_json::Value::Null);
-        Ok(Learned { agent, opponents, measure, curves: vec![], log, figures })
+        Ok(Learned { agent, unlearned, measure, curves: vec![], log, figures })
     }
 }
 

@@ -9,9 +9,11 @@ use crate::store::{Result, Run, RunError};
 use crate::systems::System;
 use ludex_core::{GameInfo, Rng};
 use ludex_learn::{Data, Encoder, Head, Model, Net, Provenance};
-use ludex_play::{ModelRef, Spec, Table};
+use ludex_play::bundle::{self, BundleProvenance};
+use ludex_play::{Bundle, Control, Level, ModelRef, Spec, Table, manifest, play_match};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The streams of random numbers of a run, by what they are for. The numbers are part of every result: none is changed.
@@ -49,8 +51,8 @@ pub struct Context<'a> {
 pub struct Learned {
     /// The agent with what was learned.
     pub agent: Spec,
-    /// Opponents that its strength is measured against.
-    pub opponents: Vec<Spec>,
+    /// The same search with nothing learned.
+    pub unlearned: Spec,
     /// What is measured, and how often.
     pub measure: Measure,
     /// Curves to plot.
@@ -149,10 +151,15 @@ impl Job {
     }
 }
 
+/// The steps of a run, in order, in words for people.
+pub const STEPS: [&str; 3] = ["learning", "measuring what it is worth", "making graded levels"];
+
 /// Carries out a plan, or what is missing of it: learning, then measuring, then the report. Training uses no more threads than
 /// the run has.
 pub fn learn(cx: &Context<'_>, system: &dyn System) -> Result<Report> {
     system.check(&cx.plan.options, cx.table)?;
+    let measure = cx.plan.options.get("measure").and_then(|m| m.clone().try_into::<Measure>().ok());
+    cx.run.observer().step(0, measure.map_or(0.0, |m| m.worth_seconds(cx) + m.level_seconds(cx)));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(cx.run.threads()).build();
     let pool = pool.map_err(|e| RunError::Learning(format!("cannot start threads: {e}")))?;
     let learned = pool.install(|| system.learn(cx))?;
@@ -164,15 +171,65 @@ pub fn learn(cx: &Context<'_>, system: &dyn System) -> Result<Report> {
         cx.run.report(&file, svg(&Frame { title: &title, x, y, log_x: false }, &c.series)?.as_bytes())?;
         plots.push(format!("reports/{file}"));
     }
-    let Learned { agent, opponents, measure, log, figures, .. } = learned;
-    let strength = match cx.run.auditing() {
-        true => None,
-        false => measure.strength(cx, &agent, &opponents)?,
-    };
+    let Learned { agent, unlearned, measure, log, figures, .. } = learned;
+    let (mut worth, mut levels) = (Vec::new(), Vec::new());
+    if !cx.run.auditing() {
+        cx.run.observer().step(1, measure.level_seconds(cx));
+        worth = measure.worth(cx, &agent, &unlearned)?;
+        cx.run.observer().step(2, 0.0);
+        levels = crate::levels::levels(cx, &measure, &agent)?;
+    }
     let model = cx.run.model_path("final").ok_or_else(|| RunError::Learning("no final model was kept".into()))?;
     let (config, seed) = (cx.plan.clone(), cx.plan.seed);
     let version = config.version.clone();
-    let report = Report { schema: 1, version, config, seed, model, agent, strength, log, plots, figures };
+    let mut report = Report {
+        schema: 2,
+        version,
+        config,
+        seed,
+        model,
+        agent,
+        worth,
+        levels,
+        bundle: None,
+        log,
+        plots,
+        figures,
+        sample: Vec::new(),
+    };
+    if !report.levels.is_empty() {
+        report.bundle = Some(cx.run.leave(bundle::FILE, &bundle_of(cx, &report)?.to_bytes())?);
+        report.sample = sample_game(cx, &report.levels)?;
+    }
     cx.run.report("report.json", &serde_json::to_vec_pretty(&report).expect("plain data"))?;
     Ok(report)
+}
+
+/// The bundle of a run: its models and levels.
+fn bundle_of(cx: &Context<'_>, report: &Report) -> Result<Bundle> {
+    let files = manifest::final_models(cx.run.dir()).map_err(|e| RunError::Learning(e.to_string()))?;
+    let read = |file: PathBuf| std::fs::read(&file).map_err(|e| RunError::File(file, e));
+    let models = files.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+    let own = |level: &Level| {
+        let mut level = level.clone();
+        level.agent.set_model(&ModelRef::new(bundle::FILE));
+        level
+    };
+    let (info, plan) = (cx.info(), cx.plan);
+    let (system, config, seed) = (plan.system.clone(), plan.to_toml(), plan.seed);
+    let provenance = BundleProvenance { system, config, seed, version: plan.version.clone() };
+    let levels = report.levels.iter().map(own).collect();
+    Ok(Bundle { game: info.name.clone(), rules_hash: info.rules_hash, levels, provenance, models })
+}
+
+/// The moves of a game of the best level against the next one.
+fn sample_game(cx: &Context<'_>, levels: &[Level]) -> Result<Vec<String>> {
+    let [.., rival, best] = levels else { return Ok(Vec::new()) };
+    let agent = |level: &Level, n: u64| {
+        let made = cx.table.agent(&level.agent, Rng::derive(cx.seed(Stream::Measure), n));
+        made.map_err(|e| RunError::Agent("a level".into(), e))
+    };
+    let mut agents = [agent(best, 1)?, agent(rival, 2)?];
+    let episode = play_match(cx.table, &*cx.table.start(), &mut agents, &Control::default(), &mut |_| {});
+    Ok(episode.plies.iter().map(|ply| cx.table.move_name(ply.choice.mv)).collect())
 }

@@ -20,6 +20,7 @@ pub mod dataset;
 pub mod driver;
 pub mod encoders;
 pub mod fit;
+pub mod levels;
 pub mod measure;
 mod native;
 pub mod nets;
@@ -38,7 +39,7 @@ mod td_speed;
 mod td_trainer;
 pub mod tune;
 
-pub use driver::{Context, Curve, Job, Learned, Stream, learn};
+pub use driver::{Context, Curve, Job, Learned, STEPS, Stream, learn};
 pub use native::{NativeLearning, learnable, learnable_as, native, open, table};
 pub use plan::{PRESETS, Plan, check_bounds, options, read as read_options};
 pub use report::{Report, RunView};

@@ -1,12 +1,12 @@
-//! How strong a learned agent is: against fixed opponents, and its graded levels against one another.
+//! What learning was worth: the learned agent against fixed opponents with equal processor time.
 
 use crate::driver::{Context, Stream};
 use crate::store::Result;
-use ludex_core::Rng;
-use ludex_play::arena::{Contest, PairResult, Tally, tally};
+use ludex_core::{LimitKind, Rng};
+use ludex_play::arena::{Contest, PairResult, tally};
 use ludex_play::openings::random_length;
 use ludex_play::stats::*;
-use ludex_play::{Spec, Table};
+use ludex_play::{PartKind, Spec, Table};
 use serde::{Deserialize, Serialize};
 
 /// Intervals are at this level.
@@ -16,20 +16,20 @@ pub const LEVEL: f64 = 0.95;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// Games against each opponent; 0: nothing is measured.
+    /// Games against each opponent at most; 0: nothing is measured.
     pub games: usize,
-    /// Simulations a move, of the agent and of opponents that have them.
-    pub sims: Option<u64>,
-    /// Nodes a move, where the agent counts those instead.
-    pub nodes: Option<u64>,
-    /// Milliseconds of processor time a move, of the agent and of every opponent but `random`, instead of counts.
-    pub cpu_ms: Option<u64>,
-    /// Playout plies at most for each opponent: fewer simulations, if that is not enough.
-    pub work: Option<f64>,
-    /// Simulations or nodes a move of the graded levels.
-    pub levels: Vec<u64>,
-    /// Games for each two levels.
+    /// Milliseconds of processor time a move, of the agent and of every opponent but `random`.
+    pub cpu_ms: u64,
+    /// Minutes of processor time for all these games together: fewer games if that is not enough, but ten at least.
+    pub minutes: f64,
+    /// Graded levels at most; 0: none.
+    pub levels: usize,
+    /// Fresh games between each two neighbours.
     pub level_games: usize,
+    /// Milliseconds of processor time a move of the best level, turned into nodes or simulations once.
+    pub level_ms: u64,
+    /// Nodes or simulations a move of the best level; 0: as many as the time allows.
+    pub level_budget: u64,
     /// Random plies before each pair of games.
     pub opening_plies: u32,
 }
@@ -37,6 +37,8 @@ pub struct Measure {
 /// A match against a fixed opponent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MatchSummary {
+    /// What the opponent is called.
+    pub name: String,
     /// The learned agent.
     pub agent: Spec,
     /// The opponent.
@@ -61,26 +63,6 @@ pub struct MatchSummary {
     pub ms: [f64; 2],
 }
 
-/// An agent of a given strength.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Level {
-    /// Its number, from 1.
-    pub level: usize,
-    /// What to type.
-    pub agent: Spec,
-    /// Its rating, level 1 being 0.
-    pub elo: Estimate,
-}
-
-/// How strong an agent is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Strength {
-    /// Against fixed opponents.
-    pub anchors: Vec<MatchSummary>,
-    /// The graded levels.
-    pub levels: Vec<Level>,
-}
-
 /// Simulations a move, so that so many matches of a game take at most so many playout plies; within bounds.
 pub fn affordable_simulations(table: &dyn Table, work: f64, matches: usize, least: u64, most: u64) -> u64 {
     let length = random_length(table).max(1.0);
@@ -92,6 +74,7 @@ pub fn summary(contest: &Contest, results: &[PairResult]) -> MatchSummary {
     let t = &tally(contest, results)[0];
     let (p, wdl) = (t.pairs.pentanomial(), t.pairs.wdl());
     MatchSummary {
+        name: contest.agents[1].name.clone(),
         agent: contest.agents[0].clone(),
         opponent: contest.agents[1].clone(),
         as_first: t.pairs.first(),
@@ -106,69 +89,76 @@ pub fn summary(contest: &Contest, results: &[PairResult]) -> MatchSummary {
     }
 }
 
+/// Opponents with names for people: the random player, the same search with nothing learned, plain UCT, alpha-beta without
+/// an evaluator, and whatever was written by hand for the game.
+pub fn opponents(table: &dyn Table, unlearned: &Spec) -> Vec<(String, Spec)> {
+    let mut all = vec![("random".to_string(), Spec::word("random")), ("same search".into(), unlearned.clone())];
+    let by_hand = table.parts().into_iter().filter(|p| p.own).filter_map(|p| match p.kind {
+        PartKind::Evaluator => Some((p.name.to_string(), Spec::word("minimax").with("eval", p.name))),
+        PartKind::Search => Some((p.name.to_string(), Spec::word(p.name))),
+        _ => None,
+    });
+    all.extend(["uct", "minimax"].map(|name| (name.to_string(), Spec::word(name))));
+    all.extend(by_hand);
+    // An opponent that these rules do not allow is not one.
+    all.retain(|(_, spec)| table.check(spec).is_ok());
+    let mut seen = Vec::new();
+    all.retain(|(_, spec)| !seen.contains(spec) && (seen.push(spec.clone()), true).1);
+    all
+}
+
+/// An agent with so much processor time a move and no other limit.
+fn timed(spec: &Spec, cpu_ms: u64) -> Spec {
+    let mut spec = LimitKind::ALL.iter().fold(spec.clone(), |s, k| s.without(k.name()));
+    spec.set(LimitKind::Cpu.name(), cpu_ms);
+    spec
+}
+
 impl Measure {
-    /// An agent with so many simulations or nodes a move.
-    fn at(&self, spec: &Spec, budget: u64) -> Spec {
-        let mut spec = spec.clone().without("cpu_ms");
-        spec.set(if self.nodes.is_some() || self.cpu_ms.is_some() { "nodes" } else { "sims" }, budget);
-        spec
+    /// Seconds that the matches with all opponents take, roughly.
+    pub fn worth_seconds(&self, cx: &Context<'_>) -> f64 {
+        let opponents = opponents(cx.table, &Spec::word("pvs")).len();
+        let games = (self.affordable_games(cx.table, opponents) * opponents) as f64;
+        games * random_length(cx.table) * self.cpu_ms as f64 / 1000.0 / cx.run.threads() as f64
     }
 
-    /// An agent as it is measured against others: with equal time, or with so many simulations or nodes a move.
-    fn against(&self, spec: &Spec, budget: u64) -> Spec {
-        match self.cpu_ms {
-            Some(ms) => {
-                let mut spec = spec.clone().without("nodes").without("sims");
-                spec.set("cpu_ms", ms);
-                spec
-            }
-            None => self.at(spec, budget),
-        }
+    /// Seconds that grading takes, roughly.
+    pub fn level_seconds(&self, cx: &Context<'_>) -> f64 {
+        // The best levels take most of it: a dozen matches with half the time of the best.
+        let games = if self.levels > 0 { 12 * self.level_games } else { 0 } as f64;
+        games * random_length(cx.table) * self.level_ms as f64 / 2000.0 / cx.run.threads() as f64
     }
 
-    /// Measures an agent; `None` where nothing is to be measured, or contests of two cannot be held. Opponents other than
-    /// `random` get as much as the agent.
-    pub fn strength(&self, cx: &Context<'_>, agent: &Spec, opponents: &[Spec]) -> Result<Option<Strength>> {
+    /// Games that can be played with each of so many opponents.
+    fn affordable_games(&self, table: &dyn Table, opponents: usize) -> usize {
+        let game_ms = random_length(table).max(1.0) * self.cpu_ms as f64;
+        let games = self.minutes * 60_000.0 / (game_ms * opponents.max(1) as f64);
+        self.games.min((games as usize).max(10))
+    }
+
+    /// What learning was worth: matches against all opponents with equal processor time. Nothing where contests of two cannot
+    /// be held.
+    pub fn worth(&self, cx: &Context<'_>, agent: &Spec, unlearned: &Spec) -> Result<Vec<MatchSummary>> {
         let (table, seed) = (cx.table, cx.seed(Stream::Measure));
         if table.info().players() != 2 || self.games == 0 {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let contest = |agents: Vec<Spec>, games: usize, n: u64| {
-            Contest::new(table, agents, (games, self.opening_plies), Rng::derive(seed, n))
-        };
-        let most = self.nodes.or(self.sims).unwrap_or(1000).max(1);
-        let budget = match self.work {
-            Some(work) => affordable_simulations(table, work, self.games, 1, most),
-            None => most,
-        };
-        let mut anchors = Vec::new();
-        for (i, opponent) in opponents.iter().enumerate() {
-            let other = if opponent.name == "random" { opponent.clone() } else { self.against(opponent, budget) };
-            let name = match opponent.get("eval").is_some() {
-                true => "against-untrained".to_string(),
-                false => format!("against-{}", opponent.name),
-            };
-            let contest = contest(vec![self.against(agent, budget), other], self.games, i as u64);
-            anchors.push(summary(&contest, &cx.run.contest(&name, table, &contest)?));
+        let opponents = opponents(table, unlearned);
+        let games = self.affordable_games(table, opponents.len());
+        let mut rows = Vec::new();
+        for (i, (name, opponent)) in opponents.into_iter().enumerate() {
+            let exempt = opponent.name == "random" || !limits(table, &opponent).contains(&LimitKind::Cpu);
+            let other = if exempt { opponent } else { timed(&opponent, self.cpu_ms) };
+            let agents = vec![timed(agent, self.cpu_ms), other];
+            let contest = Contest::new(table, agents, (games, self.opening_plies), Rng::derive(seed, i as u64));
+            let file = format!("against-{}", name.replace(' ', "-"));
+            rows.push(MatchSummary { name, ..summary(&contest, &cx.run.contest(&file, table, &contest)?) });
         }
-        let levels = match self.levels.len() {
-            0 | 1 => Vec::new(),
-            _ => {
-                let agents = self.levels.iter().map(|&n| self.at(agent, n)).collect();
-                grade(cx, &contest(agents, self.level_games, 2))?
-            }
-        };
-        Ok(Some(Strength { anchors, levels }))
+        Ok(rows)
     }
 }
 
-/// Rates the agents of a contest among themselves, the first at 0 Elo; nothing if they cannot be rated.
-fn grade(cx: &Context<'_>, contest: &Contest) -> Result<Vec<Level>> {
-    let results = cx.run.contest("levels", cx.table, contest)?;
-    let encounter = |t: &Tally| Encounter { a: t.a, b: t.b, record: Record::Pairs(t.pairs) };
-    let encounters = tally(contest, &results).iter().map(encounter).collect();
-    let pool = Pool { players: contest.agents.len(), anchor: 0, first_advantage: true, encounters };
-    let Ok(ratings) = pool.rate(LEVEL) else { return Ok(Vec::new()) };
-    let level = |(i, agent): (usize, &Spec)| Level { level: i + 1, agent: agent.clone(), elo: ratings.players[i] };
-    Ok(contest.agents.iter().enumerate().map(level).collect())
+/// The limits that an agent knows.
+fn limits(table: &dyn Table, spec: &Spec) -> Vec<LimitKind> {
+    table.agent(spec, 0).map_or(Vec::new(), |a| a.limits().to_vec())
 }

@@ -119,7 +119,7 @@ const BOUNDS: &str = "
     matches 0 1e7   games 0 1e9   measure.games 0 1e6   tune.games 1 1e6   tune.sims 1 1e9   initial.matches 1 1e7
     net.search.most 1 4000   net.search.patience 1 1e7   states 0 1e6   repeats 0 1e4   iterations 0 1e4   population 1 1e4   elites 1 1e4
     cycles 0 1e5   rounds 0 100   batch 0 1e6   opening_plies 0 1e4   opening_random 0 1e4   opening_uses 0 1e6
-    opening_share 0 100   again_matches 0 1e7   level_games 0 1e6   levels 1 1e9   least_sims 1 1e9   most_sims 1 1e9
+    opening_share 0 100   again_matches 0 1e7   level_games 0 1e6   levels 0 20   level_ms 1 1e6   level_budget 0 1e9   measure.cpu_ms 1 1e6   least_sims 1 1e9   most_sims 1 1e9
     cpu_ms 0 1e7   table 0 65536   depth 0 64   c 0 1e6   against 0 1e6   low 0 1e6   high 0 1e6   work 0 1e18
     hidden 0 1e5   units 0 1e4   candidates 1 1e3   epochs 0 1e7   patience 0 1e7   epoch_patience 0 1e7   measures 1 1e6
     bound 1e-6 1e3   keep 1e-6 1   l2 0 1e6   rate 0 1e3   last_rate 0 1e3   eta0 0 1e3   alpha 0 1e3   power 0 10

@@ -1,9 +1,10 @@
 //! What a run found, for people and for machines, and the agents that it left.
 
-use crate::measure::{MatchSummary, Strength};
+use crate::measure::MatchSummary;
 use crate::plan::Plan;
 use crate::store::{Result, Run, RunError, config, entries};
-use ludex_play::{ModelRef, Spec, manifest};
+use ludex_play::stats::{Estimate, Wdl};
+use ludex_play::{Level, ModelRef, Spec, manifest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,14 @@ pub struct Report {
     pub model: PathBuf,
     /// The learned agent.
     pub agent: Spec,
-    /// How strong it is, where that can be measured.
-    pub strength: Option<Strength>,
+    /// What learning was worth: matches with equal processor time, where contests of two can be held.
+    pub worth: Vec<MatchSummary>,
+    /// The graded levels, the weakest first.
+    pub levels: Vec<Level>,
+    /// The bundle with models and levels.
+    pub bundle: Option<PathBuf>,
+    /// The moves of a game of the best level against the next one.
+    pub sample: Vec<String>,
     /// Lines for people: what was made and found on the way.
     pub log: Vec<String>,
     /// Plots, below the run's directory.
@@ -99,36 +106,53 @@ impl RunView {
 }
 
 impl Run {
-    /// The agent of one of its levels, from 1, or the strongest, once it is finished.
-    pub fn agent(&self, level: Option<usize>) -> Result<Spec> {
-        match Report::read(self.dir())? {
-            Some(report) => report.agent(self.dir(), level),
-            None => Err(RunError::Learning(format!("{} is not finished", self.dir().display()))),
+    /// The agent of one of its levels, by number or name, or the strongest, once it is finished.
+    pub fn agent(&self, level: Option<&str>) -> Result<Spec> {
+        match (Report::read(self.dir())?, level) {
+            (None, _) => Err(RunError::Learning(format!("{} is not finished", self.dir().display()))),
+            (Some(report), None) => Ok(report.agent(self.dir())),
+            (Some(_), Some(level)) => Ok(Spec::word(format!("level:{level}@{}", self.dir().display()))),
         }
     }
 }
 
-impl MatchSummary {
-    /// One line for people.
-    pub fn line(&self) -> String {
-        let percent = |x: f64| 100.0 * x;
-        let (interval, elo) = (&self.interval, &self.elo);
-        format!(
-            "{:.1} % [{:.1}, {:.1}] against {}   +{} ={} -{}   Elo {:+.0} [{:+.0}, {:+.0}]   {:.2} and {:.2} ms a move",
-            percent(self.score),
-            percent(interval.low),
-            percent(interval.high),
-            self.opponent,
-            self.wdl.wins,
-            self.wdl.draws,
-            self.wdl.losses,
-            elo.value,
-            elo.low,
-            elo.high,
-            self.ms[0],
-            self.ms[1],
-        )
+/// A difference in Elo for people: where all games were won or lost there is only a bound.
+fn elo_text(elo: &Estimate, wdl: &Wdl) -> String {
+    match (wdl.wins + wdl.draws, wdl.draws + wdl.losses) {
+        (0, 0) => "-".into(),
+        (0, _) => format!("at most {:+.0}", elo.high),
+        (_, 0) => format!("at least {:+.0}", elo.low),
+        _ => format!("{:+.0} [{:+.0}, {:+.0}]", elo.value, elo.low, elo.high),
     }
+}
+
+/// A score for people, in percent with where it lies.
+fn score_text(score: f64, low: f64, high: f64) -> String {
+    format!("{:.0} % [{:.0}, {:.0}]", 100.0 * score, 100.0 * low, 100.0 * high)
+}
+
+impl MatchSummary {
+    /// A row for people.
+    fn row(&self) -> [String; 4] {
+        let Wdl { wins, draws, losses } = self.wdl;
+        [
+            self.name.clone(),
+            score_text(self.score, self.interval.low, self.interval.high),
+            format!("{wins}/{draws}/{losses}"),
+            elo_text(&self.elo, &self.wdl),
+        ]
+    }
+}
+
+/// Rows with aligned columns.
+fn aligned<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
+    let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let line = |row: &[String; N]| {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, w)| format!("{cell:<w$}")).collect();
+        format!("  {}", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
 }
 
 impl Report {
@@ -144,41 +168,78 @@ impl Report {
         serde_json::from_slice(&bytes).map(Some).map_err(damaged)
     }
 
-    /// The agent of a level, from 1, or the strongest; with the run's model as it is found below `dir` now.
-    pub fn agent(&self, dir: &Path, level: Option<usize>) -> Result<Spec> {
-        let levels = self.strength.as_ref().map_or(&[][..], |s| &s.levels);
-        let mut spec = match level {
-            None => self.agent.clone(),
-            Some(n) => match levels.get(n.wrapping_sub(1)) {
-                Some(level) => level.agent.clone(),
-                None if levels.is_empty() => {
-                    return Err(RunError::Options(format!("{} has no levels", dir.display())));
-                }
-                None => return Err(RunError::Options(format!("{} has levels 1 to {}", dir.display(), levels.len()))),
-            },
-        };
+    /// The learned agent, with the run's model as it is found below `dir` now.
+    pub fn agent(&self, dir: &Path) -> Spec {
+        let mut spec = self.agent.clone();
         spec.set_model(&ModelRef::new(dir));
-        Ok(spec)
+        spec
     }
 
-    /// The report as text.
+    /// The row of this opponent.
+    pub fn against(&self, name: &str) -> Option<&MatchSummary> {
+        self.worth.iter().find(|row| row.name == name)
+    }
+
+    /// What learning was worth, in plain words.
+    pub fn verdict(&self) -> String {
+        let mut lines = Vec::new();
+        if let Some(uct) = self.against("uct") {
+            let (points, games) = (uct.wdl.wins as f64 + 0.5 * uct.wdl.draws as f64, uct.wdl.games());
+            let verb = match uct.interval {
+                i if i.low > 0.5 => "beats plain UCT",
+                i if i.high < 0.5 => "loses to plain UCT",
+                _ => "is about as strong as plain UCT",
+            };
+            lines.push(format!("With equal processor time it {verb}: {points} points in {games} games."));
+        }
+        if let Some(row) = self.against("same search").or(self.against("uct")) {
+            let elo = elo_text(&row.elo, &row.wdl);
+            lines.push(match row.interval.low > 0.5 || row.interval.high < 0.5 {
+                true => format!("Learning is worth {elo} Elo over the same search without it."),
+                false => format!("Learning is not shown to be worth anything over the same search: {elo} Elo."),
+            });
+        }
+        if let (Some(first), Some(best)) = (self.levels.first(), self.levels.last()) {
+            let (n, low, high) = (self.levels.len(), first.elo.value, best.elo.value);
+            lines.push(match n {
+                1 => format!("There is one level, {high:+.0} Elo above random play."),
+                _ => format!("There are {n} levels, from {low:+.0} to {high:+.0} Elo above random play."),
+            });
+        }
+        if lines.is_empty() {
+            lines
+                .push("Strength was not measured: no games were asked for, or the game is not for two players.".into());
+        }
+        lines.join("\n")
+    }
+
+    /// The report as text: plain words, then what learning was worth, then the levels.
     pub fn text(&self) -> String {
-        let mut lines = self.log.clone();
-        match &self.strength {
-            None => lines
-                .push("strength: not measured (no games were asked for, or the game is not for two players)".into()),
-            Some(strength) => {
-                lines.push(format!("strength of {}:", self.agent));
-                lines.extend(strength.anchors.iter().map(|a| format!("  {}", a.line())));
-                if !strength.levels.is_empty() {
-                    lines.push("levels, level 1 at 0 Elo:".into());
-                }
-                for l in &strength.levels {
-                    let e = &l.elo;
-                    let elo = format!("{:+5.0} [{:+.0}, {:+.0}]", e.value, e.low, e.high);
-                    lines.push(format!("  level {}  {elo}   {}", l.level, l.agent));
-                }
-            }
+        let mut lines = vec![self.verdict()];
+        if !self.worth.is_empty() {
+            let head = ["against", "score", "won/drawn/lost", "Elo"].map(String::from);
+            let rows: Vec<[String; 4]> =
+                std::iter::once(head).chain(self.worth.iter().map(MatchSummary::row)).collect();
+            lines.push("\nWith equal processor time for both sides:".into());
+            lines.extend(aligned(&rows));
+        }
+        if !self.levels.is_empty() {
+            let head = ["level", "", "Elo", "against the level below"].map(String::from);
+            let row = |l: &Level| {
+                let Estimate { value, low, high } = l.elo;
+                let score = score_text(l.score.value, l.score.low, l.score.high);
+                let below = if l.level == 1 { " (random)" } else { "" };
+                let name = l.name.clone().unwrap_or_default();
+                [l.level.to_string(), name, format!("{value:+.0} [{low:+.0}, {high:+.0}]"), format!("{score}{below}")]
+            };
+            let rows: Vec<[String; 4]> = std::iter::once(head).chain(self.levels.iter().rev().map(row)).collect();
+            lines.push(format!("\nLevels, random play being 0 Elo, in {} fresh games each:", self.levels[0].games));
+            lines.extend(aligned(&rows));
+        }
+        lines.push(String::new());
+        lines.extend(self.log.iter().cloned());
+        if !self.sample.is_empty() {
+            lines.push(format!("a game of the best level against the next: {}", self.sample.join(" ")));
         }
         lines.join("\n")
     }

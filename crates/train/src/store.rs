@@ -7,6 +7,7 @@
 //! models/<sha256>   models, named by their bytes
 //! checkpoints/      learners that are not finished yet; may be lost at any time
 //! reports/          contests pair by pair, curves, plots, report.json
+//! bundle.ludex      what people take away: the models and graded levels in one file
 //! ```
 //!
 //! A part is a pure function of the config and of earlier parts. It is written aside, synced and renamed, and counts once its
@@ -74,6 +75,8 @@ impl From<ludex_learn::Error> for RunError {
 
 /// Receives the progress of a run, and may stop it. Nothing below the command line prints.
 pub trait RunObserver: Send + Sync {
+    /// The run has come to this step of all ([`crate::driver::STEPS`]); the steps after it may take so many seconds.
+    fn step(&self, _number: usize, _seconds_after: f64) {}
     /// A stage of so many parts begins, of which some are done already.
     fn stage(&self, _name: &str, _parts: usize, _done: usize) {}
     /// One more part is done.
@@ -559,6 +562,15 @@ impl Run {
     /// Writes something for people.
     pub fn report(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
         let path = self.dir.join("reports").join(name);
+        if !self.auditing() {
+            write_whole(&path, bytes)?;
+        }
+        Ok(path)
+    }
+
+    /// Writes a file that people take away, beside the config.
+    pub fn leave(&self, name: &str, bytes: &[u8]) -> Result<PathBuf> {
+        let path = self.dir.join(name);
         if !self.auditing() {
             write_whole(&path, bytes)?;
         }

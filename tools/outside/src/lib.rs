@@ -155,7 +155,8 @@ impl TypedSystem for MeanByFact {
     const NAME: &'static str = "mean-by-fact";
     const ABOUT: &'static str = "a linear net of mean results";
     const FILE: &'static str = "matches = 300\nagent = \"mcts(sims=60, select=proportional, expand=all)\"\n\
-        [measure]\ngames = 40\nsims = 100\nlevels = [5, 50]\nlevel_games = 20\nopening_plies = 2\n[preset.quick]\n";
+        [measure]\ngames = 40\ncpu_ms = 2\nminutes = 1.0\nlevels = 4\n\
+        level_games = 20\nlevel_ms = 1\nlevel_budget = 50\nopening_plies = 2\n[preset.quick]\n";
 
     fn check(o: &Options, table: &dyn Table) -> Result<(), RunError> {
         table.check(&o.agent).map_err(|e| RunError::Agent("agent".into(), e))
@@ -187,8 +188,8 @@ impl TypedSystem for MeanByFact {
         let net = Net::Mlp(Mlp { layers: vec![layer], hidden, link });
         let data = ludex_learn::Data::new(inputs, 1);
         cx.run.keep_model("final", &cx.model(&encoder, Head::Value { outputs: 1 }, net, &data, &[]))?;
-        let (log, opponents) = (vec!["means of results".into()], vec![Spec::word("random"), Spec::word("uct")]);
+        let (log, unlearned) = (vec!["means of results".into()], Spec::word("uct"));
         let (agent, measure, figures) = (Self::agent(o, cx), o.measure.clone(), serde_json::Value::Null);
-        Ok(Learned { agent, opponents, measure, curves: vec![], log, figures })
+        Ok(Learned { agent, unlearned, measure, curves: vec![], log, figures })
     }
 }

@@ -9,7 +9,7 @@ use ludex_core::{Evaluator, EvaluatorFactory, Game, Rng};
 use ludex_search::alphabeta::{AlphaBeta, AlphaBetaOptions, Order, Ties};
 use ludex_search::eval::{RandomValue, Rollouts, Zero};
 use ludex_search::pvs::{HistoryKey, Pvs, PvsOptions, PvsOrder};
-use ludex_search::{ExactObserver, Greedy, Random};
+use ludex_search::{ExactObserver, Greedy, LimitedStrength, Random};
 use std::sync::Arc;
 
 /// An evaluator that is the same for every thread but for its seed.
@@ -29,6 +29,10 @@ pub(super) fn add<G: Game>(parts: &mut Parts<G>) {
     searches.add("pvs", |a| {
         let options = pvs(a)?;
         Ok((Box::new(Pvs::new(evaluator(a)?, options)) as _, a.limit()?))
+    });
+    searches.add("limited", |a| {
+        let (search, limit) = a.search("search")?;
+        Ok((Box::new(LimitedStrength::new(search, limit, a.real("overlook")?, a.flag("careful")?)) as _, limit))
     });
     searches.add("policy", |a| {
         let scorer = MoveScorer::new(a.loaded_roles(Need::MoveScores)?);

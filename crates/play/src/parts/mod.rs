@@ -12,6 +12,7 @@ mod options;
 pub(crate) use alphabeta::observed;
 pub use options::{Args, OptionInfo, OptionType};
 
+use crate::bundle;
 use crate::spec::{Spec, SpecError, short};
 use described::DESCRIBED;
 use ludex_core::{Evaluator, EvaluatorFactory, Game, Limit, Search};
@@ -182,7 +183,15 @@ impl<G: Game> Parts<G> {
 
     /// The search that a spec describes, and the limit that it sets; `dry` if models need not be there yet.
     pub fn search(&self, game: &Arc<G>, spec: &Spec, seed: u64, dry: bool) -> Result<SearchPart<G>, SpecError> {
-        let composed;
+        let (level, composed);
+        let spec = match spec.name.strip_prefix("level:") {
+            Some(_) if !spec.args.is_empty() => return Err(spec.error("a level has no options")),
+            Some(text) => {
+                level = bundle::level_agent(text, game.info()).map_err(|e| spec.error(e))?;
+                &level
+            }
+            None => spec,
+        };
         let spec = match composition(&spec.name) {
             Some(composition) => {
                 options::check(spec, &composition.info(self).options)?;

@@ -1,7 +1,7 @@
 //! Options of parts: their names, types, defaults and bounds. Help pages print them, [`Args`] checks what was typed against
 //! them, and tuning asks them for types, so that none can disagree with another.
 
-use super::{Entries, PartKind, Parts, hint};
+use super::{Entries, PartKind, Parts, SearchPart, hint};
 use crate::models::{self, LoadedModel, ModelRef, Need};
 use crate::spec::{Spec, SpecError, short};
 use ludex_core::{Evaluator, EvaluatorFactory, Game, Limit, LimitKind, Rng};
@@ -251,6 +251,11 @@ impl<'a, G: Game> Args<'a, G> {
     /// The part of this kind that an option names.
     pub(super) fn part<T>(&self, kind: &Entries<G, T>, key: &str) -> Result<T, SpecError> {
         kind.build(&self.value(key), self)
+    }
+
+    /// The search that an option names, and the limit that it sets.
+    pub(super) fn search(&self, key: &str) -> Result<SearchPart<G>, SpecError> {
+        self.parts.search(self.game, &self.value(key), self.seed, self.dry)
     }
 
     /// A factory of the evaluator that an option names.

@@ -4,7 +4,7 @@
 //! A run is one policy: a pure function of the options and the seed. It can be stopped at any time (by the start clock of a
 //! match, say) and keeps what was learned until then.
 
-use super::{TypedSystem, check_spec, usual_opponents, with_model};
+use super::{TypedSystem, check_spec, with_model};
 use crate::driver::{Context, Curve, Learned};
 use crate::fit::Fit;
 use crate::measure::Measure;
@@ -119,7 +119,7 @@ impl<const SELECTION: bool> TypedSystem for Carl<SELECTION> {
             curve(&points, "exploration", "expected exploration factor", |p| p.exploration),
         ];
         let figures = json!({ "metrics": metrics, "curve": points, "seconds": seconds });
-        let (agent, opponents, measure) = (Self::agent(o, cx), usual_opponents(), o.measure.clone());
-        Ok(Learned { agent, opponents, measure, curves, log, figures })
+        let (agent, unlearned, measure) = (Self::agent(o, cx), Spec::word("uct"), o.measure.clone());
+        Ok(Learned { agent, unlearned, measure, curves, log, figures })
     }
 }

@@ -6,7 +6,7 @@
 //! result. A multilayer perceptron with three outputs (win, draw, loss) learns them, split by match. Later rounds are played by
 //! the search with the net of the round before, whose results are nearer to best play, and a new net learns from them.
 
-use super::{TypedSystem, check_matches, check_spec, check_zero_sum, mse_text, usual_opponents, with_model};
+use super::{TypedSystem, check_matches, check_spec, check_zero_sum, mse_text, with_model};
 use crate::dataset::{Dataset, SplitBy, wdl_examples};
 use crate::driver::{Context, Learned, Stream};
 use crate::encoders::{Coding, View, encoder};
@@ -218,7 +218,7 @@ impl TypedSystem for Cut {
             });
             curve = points;
         }
-        let (agent, opponents, measure) = (Self::agent(o, cx), usual_opponents(), o.measure.clone());
-        Ok(Learned { agent, opponents, measure, curves: vec![error_curve(&curve, "epochs")], log, figures })
+        let (agent, unlearned, measure) = (Self::agent(o, cx), Spec::word("uct"), o.measure.clone());
+        Ok(Learned { agent, unlearned, measure, curves: vec![error_curve(&curve, "epochs")], log, figures })
     }
 }

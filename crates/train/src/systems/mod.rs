@@ -15,7 +15,7 @@ pub use uct_ccnn::{UctCcnn, composed};
 pub use uct_nn::{Decay, UctNn};
 
 use crate::driver::{Context, Learned};
-use crate::plan::read;
+use crate::plan::{PRESETS, options, read};
 use crate::store::{Result, RunError};
 use ludex_play::{ModelRef, Spec, Table, hint};
 use serde::de::DeserializeOwned;
@@ -102,8 +102,20 @@ impl<S: TypedSystem> System for S {
     }
 }
 
-/// The built-in systems.
-pub const SYSTEMS: &[&dyn System] = &[&UctCcnn, &Cut, &Nhb, &UctNn, &Carl::<false>, &Carl::<true>, &TdNnue];
+/// The built-in systems: the one for any game first, then those of papers.
+pub const SYSTEMS: &[&dyn System] = &[&TdNnue, &UctCcnn, &Cut, &Nhb, &UctNn, &Carl::<false>, &Carl::<true>];
+
+/// The first system that can learn a game, and why those before it cannot.
+pub fn system_for(table: &dyn Table) -> Result<(&'static dyn System, Vec<RunError>)> {
+    let mut refused = Vec::new();
+    for &system in SYSTEMS {
+        match options(system.file(), PRESETS[0], &[]).and_then(|o| system.check(&o, table)) {
+            Ok(()) => return Ok((system, refused)),
+            Err(e) => refused.push(e),
+        }
+    }
+    Err(refused.swap_remove(0))
+}
 
 /// The built-in system of this name.
 pub fn system(name: &str) -> Result<&'static dyn System> {
@@ -136,11 +148,6 @@ fn check_zero_sum(table: &dyn Table, system: &str) -> Result<()> {
             Err(RunError::Options(format!("{system} learns zero-sum games of two players; {} is not one", info.name)))
         }
     }
-}
-
-/// Plain UCT and the random player: what most systems are measured against.
-fn usual_opponents() -> Vec<Spec> {
-    vec![Spec::word("random"), Spec::word("uct")]
 }
 
 /// The errors of a model, for people.

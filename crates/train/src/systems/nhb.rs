@@ -225,7 +225,7 @@ impl TypedSystem for Nhb {
             "hidden": hidden, "tried": layer.tried, "progress": all, "seconds": seconds,
             "cross_validation_seconds": validated.as_secs_f64(), "metrics": model.provenance.metrics,
         });
-        let opponents = vec![Spec::word("random"), o.search.untrained("net", UNTRAINED_HIDDEN)];
-        Ok(Learned { agent: Self::agent(o, cx), opponents, measure: o.measure.clone(), curves, log, figures })
+        let unlearned = o.search.untrained("net", UNTRAINED_HIDDEN);
+        Ok(Learned { agent: Self::agent(o, cx), unlearned, measure: o.measure.clone(), curves, log, figures })
     }
 }

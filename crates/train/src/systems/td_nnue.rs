@@ -207,7 +207,7 @@ impl TypedSystem for TdNnue {
         let series = vec![Series::line("", line)];
         let curves = vec![Curve { file: "curve".into(), title: "Learning curve".into(), axes, series }];
         let figures = json!({ "choices": c, "curve": points, "seconds": seconds, "metrics": model.provenance.metrics });
-        let opponents = vec![Spec::word("random"), Spec::word("uct"), search(o, Some(c))];
-        Ok(Learned { agent: Self::agent(o, cx), opponents, measure: o.measure.clone(), curves, log, figures })
+        let unlearned = search(o, Some(c));
+        Ok(Learned { agent: Self::agent(o, cx), unlearned, measure: o.measure.clone(), curves, log, figures })
     }
 }

@@ -5,7 +5,7 @@
 //! cascade-correlation net learns their values. The net then judges leaves of alpha-beta (NeuralMinimax) and children in Monte
 //! Carlo tree search (NeuralMCTS).
 
-use super::{TypedSystem, check_matches, check_spec, mse_text, usual_opponents};
+use super::{TypedSystem, check_matches, check_spec, mse_text};
 use crate::dataset::{Dataset, Duplicates as Join, ValueLabel, ValueLabels, for_each_row};
 use crate::driver::{Context, Learned, Stream};
 use crate::encoders::{Coding, encoder};
@@ -233,8 +233,8 @@ impl TypedSystem for UctCcnn {
             "targets": examples.histogram(), "units": model.net.units(), "metrics": model.provenance.metrics, "curve": curve,
             "literal": played(&o.play.literal), "minimax": played(&o.play.minimax),
         });
-        let (agent, opponents, measure) = (played(&o.play.mcts), usual_opponents(), o.measure.clone());
-        Ok(Learned { agent, opponents, measure, curves, log, figures })
+        let (agent, unlearned, measure) = (played(&o.play.mcts), Spec::word("uct"), o.measure.clone());
+        Ok(Learned { agent, unlearned, measure, curves, log, figures })
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! The paper chooses the epoch by the error on its generalisation set, which is then no longer untouched: a third set reports.
 
-use super::{TypedSystem, check_matches, check_spec, mse_text, usual_opponents, with_model};
+use super::{TypedSystem, check_matches, check_spec, mse_text, with_model};
 use crate::driver::{Context, Learned, Stream};
 use crate::encoders::{Coding, View, encoder};
 use crate::fit::{ErrorPoint, Fit, error_curve};
@@ -234,7 +234,7 @@ impl TypedSystem for UctNn {
             "selection": split.validation.len(), "test": split.test.len(), "inputs": set.data.inputs(),
             "hidden": o.train.hidden, "outputs": set.data.outputs(), "metrics": metrics, "curve": curve,
         });
-        let (agent, opponents, measure) = (Self::agent(o, cx), usual_opponents(), o.measure.clone());
-        Ok(Learned { agent, opponents, measure, curves: vec![error_curve(&curve, "epochs")], log, figures })
+        let (agent, unlearned, measure) = (Self::agent(o, cx), Spec::word("uct"), o.measure.clone());
+        Ok(Learned { agent, unlearned, measure, curves: vec![error_curve(&curve, "epochs")], log, figures })
     }
 }

@@ -7,7 +7,8 @@ use ludex_train::systems::system;
 use ludex_train::{Job, Plan, Report};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A folder that is not there yet.
@@ -44,4 +45,33 @@ pub fn tick(table: &Arc<dyn Table>, name: &str, dir: &Path, settings: &[&str]) -
 /// Parts with their checksums.
 pub fn sums(dir: &Path) -> BTreeMap<String, String> {
     entries(dir).unwrap().into_iter().map(|e| (e.part, e.sha256)).collect()
+}
+
+/// Stops a run after so many parts, and counts the parts of each stage.
+#[derive(Default)]
+pub struct Impatient {
+    pub left: AtomicUsize,
+    pub stage: Mutex<String>,
+    pub done: Mutex<BTreeMap<String, usize>>,
+}
+
+impl Impatient {
+    pub fn after(parts: usize) -> Arc<Self> {
+        Arc::new(Impatient { left: AtomicUsize::new(parts), ..Impatient::default() })
+    }
+}
+
+impl RunObserver for Impatient {
+    fn stage(&self, name: &str, _: usize, _: usize) {
+        *self.stage.lock().unwrap() = name.into();
+    }
+
+    fn part(&self) {
+        *self.done.lock().unwrap().entry(self.stage.lock().unwrap().clone()).or_default() += 1;
+        let _ = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+    }
+
+    fn stopped(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == 0
+    }
 }

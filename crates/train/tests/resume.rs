@@ -5,6 +5,7 @@ mod common;
 use common::{Impatient, folder, job, plan, sums, tick};
 use ludex_train::store::{Audited, Run, RunError, Silent};
 use ludex_train::{Job, open};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Short runs of every system, each long enough to be stopped in every stage.

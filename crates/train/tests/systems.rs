@@ -75,7 +75,7 @@ fn every_rulesheet_is_learned_by_every_system_that_applies() {
             }
         }
         // The others in turn: together they see many kinds of sheets.
-        let system = SYSTEMS[i % 4];
+        let system = SYSTEMS[1 + i % 4];
         match common::plan(&*table, system.name(), "tick", &["measure.games=0"]) {
             Err(e) => assert!(e.to_string().contains("zero-sum") && !table.info().zero_sum, "{}: {e}", sheet.display()),
             Ok(_) => {

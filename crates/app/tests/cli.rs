@@ -89,10 +89,10 @@ fn a_refusal_says_what_to_type_instead() {
     let refused = |args: &[&str]| refusal(&ludex(args, "", &folder));
     assert!(refused(&["show", "chess"]).contains("`ludex games` lists them all"));
     assert!(refused(&["show", "conect4"]).contains("did you mean connect4?"));
-    let made = "`ludex learn connect4:7x6x4 --run 'no where'` makes one";
+    let made = " learn connect4:7x6x4 --run 'no where'` makes one";
     assert!(refused(&["play", "connect4", "--model", "no where"]).contains(made));
     assert!(refused(&["engine", "connect4", "--agent", "minimax(model=\"no where\")"]).contains(made));
-    assert!(refused(&["match", "connect4", "neural", "random"]).contains("`ludex learn connect4:7x6x4` makes one"));
+    assert!(refused(&["match", "connect4", "neural", "random"]).contains(" learn connect4:7x6x4` makes one"));
     printed(&ludex(&["match", "tictactoe", "random", "random", "--games", "2", "--out", "kept"], "", &folder));
     let line = refused(&["match", "tictactoe", "random", "random", "--games", "4", "--out", "kept"]);
     assert!(line.contains("give another --out or delete it"), "{line}");

@@ -12,6 +12,8 @@ use std::time::Duration;
 const SHORT: &[&str] = &[
     "--preset",
     "tick",
+    "--system",
+    "uct-ccnn",
     "--set",
     "generate.sims=300",
     "--set",
@@ -204,7 +206,7 @@ fn a_full_disk_stops_the_run_with_one_line_and_it_goes_on_later() {
 fn what_the_user_typed_wrong_is_one_line_and_exit_code_2() {
     let folder = folder("typed");
     let refused = |args: &[&str]| refusal(&ludex(args, "", &folder));
-    let bad: [&[&str]; 44] = [
+    let bad: [&[&str]; 43] = [
         &["learn"],
         &["learn", "conect4"],
         &["learn", "connect4", "--system", "uct-cnn"],
@@ -224,7 +226,6 @@ fn what_the_user_typed_wrong_is_one_line_and_exit_code_2() {
         &["learn", "connect4", "--seed", "18446744073709551615"],
         &["learn", "connect4", "--threads", "0"],
         &["learn", "connect4", "--minutes", "0"],
-        &["learn", "connect4", "--minutes", "5", "--preset", "quick"],
         &["learn", "connect4", "--minutes", "5", "--system", "nhb"],
         &["play", "connect4", "--level", "hardest"],
         &["match", "connect4", "level:3@nowhere", "random"],

@@ -46,6 +46,31 @@ fn show_draws_a_position_with_its_moves_and_facts() {
 }
 
 #[test]
+fn a_position_is_shown_to_programs_with_the_numbers_of_moves_and_facts() {
+    let read = |args: &[&str]| serde_json::from_str::<serde_json::Value>(&text(args)).unwrap();
+    let shown = read(&["show", "connect4", "--position", "44352", "--json"]);
+    assert_eq!((&shown["schema"], &shown["game"]), (&1.into(), &"connect4:7x6x4".into()));
+    assert_eq!((&shown["position"], &shown["mover"], &shown["role"]), (&"44352".into(), &1.into(), &"o".into()));
+    assert_eq!(shown["outcome"], serde_json::Value::Null);
+    assert_eq!(shown["legal"][6], serde_json::json!({"number": 6, "name": "7"}));
+    let facts = shown["facts"].as_array().unwrap();
+    assert!(
+        facts.iter().any(|f| f["name"] == "(control o)") && facts.iter().all(|f| f["number"].is_u64()),
+        "{facts:?}"
+    );
+    // The numbers are those of the game: the disc that is in both positions has one number.
+    let number = |shown: &serde_json::Value, name: &str| {
+        let found = shown["facts"].as_array().unwrap().iter().find(|f| f["name"] == name).cloned();
+        found.unwrap()["number"].clone()
+    };
+    let other = read(&["show", "connect4", "--position", "4", "--json"]);
+    assert_eq!(number(&other, "(cell 4 1 x)"), number(&shown, "(cell 4 1 x)"));
+    let over = read(&["show", "connect4", "--position", "1212121", "--json"]);
+    assert_eq!((&over["outcome"], &over["mover"]), (&serde_json::json!([1.0, -1.0]), &serde_json::Value::Null));
+    assert!(over["legal"].as_array().unwrap().is_empty());
+}
+
+#[test]
 fn bad_input_is_one_line_and_exit_code_2() {
     let bad: [&[&str]; 22] = [
         &["perft", "conect4", "3"],

@@ -164,6 +164,14 @@ fn the_engine_talks() {
 }
 
 #[test]
+fn the_engine_refuses_a_position_without_text() {
+    for line in ["position\n", "position   \n"] {
+        let answers = printed(&ludex(&["engine", "connect4"], &format!("{line}mover\n"), &std::env::temp_dir()));
+        assert_eq!(answers, "? position needs a text: position TEXT\n\n= 0\n\n");
+    }
+}
+
+#[test]
 fn a_limit_that_an_agent_does_not_know_is_refused_at_once() {
     let input = "genmove nodes=100\nagent minimax\ngenmove sims=100\ngenmove ms=99999999999999\nquit\n";
     let said = printed(&ludex(&["engine", "connect4"], input, &folder("limits")));

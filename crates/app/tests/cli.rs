@@ -322,6 +322,24 @@ fn a_tournament_rates_its_players() {
 }
 
 #[test]
+fn a_rulesheet_is_well_or_its_slips_are_named() {
+    let folder = folder("gdl-check");
+    let sheet = include_str!("../../../rules/tictactoe.kif");
+    std::fs::write(folder.join("good.kif"), sheet).unwrap();
+    let said = printed(&ludex(&["gdl", "check", "good.kif"], "", &folder));
+    let well = "good.kif: all is well: 2 roles (in turn), 10 moves, 20 facts, up to 9 steps in random play";
+    assert_eq!(said.lines().last(), Some(well));
+    let slip = sheet.replacen("(next (control ?p)) (true (control ?q))", "(next (control ?p)) (true (contrl ?q))", 1);
+    std::fs::write(folder.join("slip.kif"), slip).unwrap();
+    let said = printed(&ludex(&["gdl", "check", "slip.kif"], "", &folder));
+    let named = "slip.kif: warning at line 11, column 31: nothing makes (contrl ?q) true; did you mean control?";
+    assert!(said.contains(named) && !said.contains("all is well"), "{said}");
+    assert_eq!(said.matches("nothing makes").count(), 1, "what follows from a slip is not named: {said}");
+    std::fs::write(folder.join("broken.kif"), "(role x").unwrap();
+    assert_eq!(ludex(&["gdl", "check", "broken.kif"], "", &folder).status.code(), Some(2));
+}
+
+#[test]
 fn bench_measures_and_reports() {
     let json: serde_json::Value =
         serde_json::from_str(&text(&["bench", "--game", "tictactoe", "--seconds", "0.01", "--json"])).unwrap();

@@ -5,6 +5,7 @@ mod bench;
 mod contest;
 mod engine;
 mod errors;
+mod export;
 mod gdl;
 mod ggp;
 mod learn;
@@ -56,6 +57,8 @@ enum Verb {
     Learn(learn::Learn),
     /// List, show and verify what was learned
     Runs(runs::Runs),
+    /// Write what was learned as a file that other programs read
+    Export(export::Export),
     /// Tune numeric options of an agent by the cross-entropy method
     Tune(tune::Tune),
     /// Carry out a paper's experiments and print its tables beside ours
@@ -93,6 +96,7 @@ fn run() -> Result<()> {
         Verb::Play(args) => args.run(),
         Verb::Learn(args) => args.run(),
         Verb::Runs(args) => args.run(),
+        Verb::Export(args) => args.run(),
         Verb::Tune(args) => args.run(),
         Verb::Reproduce(args) => args.run(),
         Verb::Match(args) => args.run(),

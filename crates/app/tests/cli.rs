@@ -141,8 +141,10 @@ fn every_kind_of_part_is_listed_with_what_may_be_typed() {
 fn what_cannot_be_written_is_exit_code_1() {
     let folder = folder("unwritable");
     std::fs::write(folder.join("runs"), "a file where a folder should be").unwrap();
-    let out = ludex(&["match", "tictactoe", "random", "random", "--games", "2"], "", &folder);
-    assert_eq!(out.status.code(), Some(1));
+    // Who names a file wants it.
+    let named = ["match", "tictactoe", "random", "random", "--games", "2", "--out", "runs/kept"];
+    let out = ludex(&named, "", &folder);
+    assert!(out.status.code() == Some(1) && out.stdout.is_empty());
     assert_eq!(String::from_utf8_lossy(&out.stderr).trim().lines().count(), 1);
 }
 
@@ -263,6 +265,39 @@ fn a_match_is_the_same_on_any_number_of_threads_and_resumes() {
     assert_eq!(one["result"]["wdl"]["games"], 20);
     assert!(one["result"]["score_interval"][0].as_f64().unwrap() > 0.5);
     assert_eq!(one["config"]["agents"][0], "uct(sims=40)");
+}
+
+#[test]
+fn a_match_is_played_where_nothing_can_be_kept_and_says_so() {
+    let folder = folder("unkept");
+    let held = |verb: &str| ludex(&[verb, "tictactoe", "random", "random", "--games", "4"], "", &folder);
+    let kept = printed(&held("match"));
+    std::fs::remove_dir_all(folder.join("runs")).unwrap();
+    // A file where the directory should be: nobody can write there.
+    std::fs::write(folder.join("runs"), "").unwrap();
+    for verb in ["match", "tournament"] {
+        let out = held(verb);
+        let note = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(note.starts_with("nothing is kept: runs/arena/") && note.lines().count() == 1, "{note}");
+        if verb == "match" {
+            let figures = |text: String| text.lines().take(6).map(String::from).collect::<Vec<_>>();
+            assert_eq!(figures(printed(&out)), figures(kept.clone()));
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_match_is_played_in_a_directory_that_is_read_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("read-only");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let out = ludex(&["match", "tictactoe", "random", "random", "--games", "4"], "", &folder);
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(printed(&out).contains("4 games"));
+    // Whoever may write everywhere has kept it.
+    let note = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(note.starts_with("nothing is kept: ") || folder.join("runs").exists(), "{note}");
 }
 
 #[test]

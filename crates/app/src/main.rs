@@ -3,6 +3,7 @@
 mod agents;
 mod bench;
 mod contest;
+mod doctor;
 mod engine;
 mod errors;
 mod export;
@@ -79,6 +80,8 @@ enum Verb {
     Ggp(ggp::player::Args),
     /// Hold general game playing matches between players on the network
     GgpServer(ggp::host::Args),
+    /// Look at what the program runs on, and say what makes it slow
+    Doctor(doctor::Doctor),
 }
 
 /// Opens a game to play and to learn.
@@ -107,6 +110,7 @@ fn run() -> Result<()> {
         Verb::Engine(args) => args.run(),
         Verb::Ggp(args) => args.run(),
         Verb::GgpServer(args) => args.run(),
+        Verb::Doctor(args) => args.run(),
     }
 }
 

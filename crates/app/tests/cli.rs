@@ -357,6 +357,26 @@ fn a_tournament_rates_its_players() {
 }
 
 #[test]
+fn the_doctor_looks_at_all_that_makes_it_slow() {
+    let folder = folder("doctor");
+    let said = printed(&ludex(&["doctor"], "", &folder));
+    for what in ["version", "build", "processor", "threads", "memory", "disk", "terminal", "speed"] {
+        let line = said.lines().find(|l| l.starts_with(what)).unwrap_or_else(|| panic!("{what}: {said}"));
+        let state = line[what.len()..].trim_start();
+        assert!(state.starts_with("ok ") || state.starts_with("to do "), "{line}");
+    }
+    // The tests run with debug assertions.
+    assert!(said.contains("cargo build --release"), "{said}");
+    std::fs::write(folder.join("runs"), "").unwrap();
+    let json: serde_json::Value = serde_json::from_str(&printed(&ludex(&["doctor", "--json"], "", &folder))).unwrap();
+    assert!(json["playouts_per_s"].as_f64().unwrap() > 0.0 && json["release"] == false && json["ok"] == false);
+    let checks = json["checks"].as_array().unwrap();
+    let disk = checks.iter().find(|c| c["what"] == "disk").unwrap();
+    assert!(disk["ok"] == false && disk["advice"].as_str().unwrap().contains("nothing can be kept"), "{disk}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is written");
+}
+
+#[test]
 fn a_rulesheet_is_well_or_its_slips_are_named() {
     let folder = folder("gdl-check");
     let sheet = include_str!("../../../rules/tictactoe.kif");

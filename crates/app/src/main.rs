@@ -2,6 +2,7 @@
 
 mod agents;
 mod bench;
+mod completions;
 mod contest;
 mod doctor;
 mod engine;
@@ -82,11 +83,20 @@ enum Verb {
     GgpServer(ggp::host::Args),
     /// Look at what the program runs on, and say what makes it slow
     Doctor(doctor::Doctor),
+    /// Print the completions of this command line for a shell
+    Completions(completions::Completions),
+    /// Print the manual page, or write the pages of all verbs
+    Man(completions::Man),
 }
 
 /// Opens a game to play and to learn.
 pub fn open(name: &str) -> Result<Arc<dyn ludex_play::Table>> {
     ludex_train::open(name).map_err(|e| errors::open_error(&e))
+}
+
+/// The command line, for what describes it.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
 }
 
 fn run() -> Result<()> {
@@ -111,6 +121,8 @@ fn run() -> Result<()> {
         Verb::Ggp(args) => args.run(),
         Verb::GgpServer(args) => args.run(),
         Verb::Doctor(args) => args.run(),
+        Verb::Completions(args) => args.run(),
+        Verb::Man(args) => args.run(),
     }
 }
 

@@ -377,6 +377,27 @@ fn the_doctor_looks_at_all_that_makes_it_slow() {
 }
 
 #[test]
+fn shells_complete_the_command_line_and_man_explains_it() {
+    let folder = folder("man");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = text(&["completions", shell]);
+        assert!(script.contains("tournament") && script.contains("opening-plies"), "{shell}");
+    }
+    assert_eq!(ludex(&["completions", "cmd"], "", &folder).status.code(), Some(2));
+    let bash = text(&["completions", "bash"]);
+    if let Ok(out) = Command::new("bash").args(["-c", &format!("{bash}\ncomplete -p ludex")]).output() {
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+    assert!(text(&["man"]).contains(".TH ludex 1"));
+    printed(&ludex(&["man", "--out", "man1"], "", &folder));
+    for page in ["ludex.1", "ludex-match.1", "ludex-gdl-check.1", "ludex-man.1"] {
+        assert!(std::fs::read_to_string(folder.join("man1").join(page)).unwrap().contains(".SH SYNOPSIS"), "{page}");
+    }
+    std::fs::write(folder.join("file"), "").unwrap();
+    refusal(&ludex(&["man", "--out", "file"], "", &folder));
+}
+
+#[test]
 fn a_rulesheet_is_well_or_its_slips_are_named() {
     let folder = folder("gdl-check");
     let sheet = include_str!("../../../rules/tictactoe.kif");

@@ -139,8 +139,9 @@ fn names(table: &dyn Table) -> ExportNames {
 /// The model in a few words.
 fn about(model: &Model) -> String {
     let net = match &model.net {
+        Net::Mlp(m) if m.layers.len() == 1 => "a linear net".into(),
         Net::Mlp(m) => format!("a perceptron of {} layers", m.layers.len()),
-        Net::Cascade(c) => format!("a cascade of {} units", c.units.len()),
+        Net::Cascade(c) => format!("a cascade with {} hidden units", c.units.len()),
         Net::Nnue(n) => format!("an NNUE of width {}", n.width()),
     };
     format!("{net} on {} facts of {}", model.encoder.fact_count(), model.game)

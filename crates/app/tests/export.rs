@@ -169,3 +169,22 @@ fn nothing_is_overwritten_and_what_is_no_model_is_refused() {
     printed(&ludex(&["export", "run", "--format", "tensors", "--out", "new"], "", &folder));
     printed(&ludex(&["match", "connect4", "--model", "new", "random", "--games", "2"], "", &folder));
 }
+
+#[test]
+fn a_run_with_a_model_for_each_role_gives_a_file_for_each() {
+    let folder = folder("export-roles");
+    fs::write(folder.join("sheet.kif"), include_str!("../../../rules/tictactoe.kif")).unwrap();
+    let args = ["learn", "sheet.kif", "--system", "carl-playout", "--preset", "tick", "--run", "run"];
+    printed(&ludex(&args, "", &folder));
+    // One of the two is there already: neither is written.
+    fs::write(folder.join("model-1.onnx"), "").unwrap();
+    refusal(&ludex(&["export", "run", "--out", "model.onnx"], "", &folder));
+    assert!(!folder.join("model-0.onnx").exists());
+    let said = printed(&ludex(&["export", "run"], "", &folder));
+    assert!(said.starts_with("run-0.onnx: a linear net on 20 facts") && said.contains("\nrun-1.onnx: "), "{said}");
+    // The rules have moved: the names come from where they are now.
+    fs::rename(folder.join("sheet.kif"), folder.join("moved.kif")).unwrap();
+    let line = refusal(&ludex(&["export", "run", "--out", "again.onnx"], "", &folder));
+    assert!(line.contains("give --game"), "{line}");
+    printed(&ludex(&["export", "run", "--out", "again.onnx", "--game", "moved.kif"], "", &folder));
+}

@@ -15,9 +15,13 @@ rows = {}
 for path in sorted(run.glob("parts/*.parquet")):
     table = pq.read_table(path)
     assert table.schema.metadata[b"game"] == b"connect4:7x6x4", table.schema.metadata
+    names = {what: json.loads(table.schema.metadata[what + b"_names"]) for what in (b"fact", b"move")}
+    assert len(names[b"fact"]) == int(table.schema.metadata[b"facts"]) and names[b"move"] == list("1234567"), names
     visits, discs, results = Counter(), defaultdict(set), defaultdict(set)
     for row in table.to_pylist():
         facts = int.from_bytes(row["facts"], "little")
+        held = [name for f, name in enumerate(names[b"fact"]) if facts >> f & 1]
+        assert f"(control {'xo'[row['mover']]})" in held, held
         visits[row["match"], row["ply"]] += row["visits"]
         discs[row["match"]].add(facts.bit_count() - row["ply"])
         results[row["match"]].add((row["result_0"], row["result_1"]))

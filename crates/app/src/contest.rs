@@ -8,7 +8,7 @@ use crate::{open, spec};
 use anyhow::{Context, Result};
 use clap::Parser;
 use ludex_core::Rng;
-use ludex_play::arena::{Contest, Manifest, PairResult, Tally, tally};
+use ludex_play::arena::{Contest, ContestError, Manifest, PairResult, Tally, tally};
 use ludex_play::openings::Openings;
 use ludex_play::stats::*;
 use ludex_play::{Cost, Spec, Stop};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Intervals are at this level.
-const LEVEL: f64 = 0.95;
+pub const LEVEL: f64 = 0.95;
 
 #[derive(Parser)]
 #[command(after_help = "Examples:\n  ludex match connect4 'uct(sims=1000)' 'uct(sims=500)' --games 200\n  \
@@ -71,7 +71,8 @@ struct ContestOptions {
     openings: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
-    /// Where the results are kept as they come, so that an interrupted contest goes on; by default below runs/arena
+    /// Where the results are kept as they come, so that an interrupted contest goes on; by default below runs/arena, if
+    /// that can be written
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Forget earlier results of the same contest
@@ -107,7 +108,14 @@ impl ContestOptions {
         if self.fresh && path.exists() {
             std::fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
         }
-        let (mut manifest, done) = Manifest::open(&path, &contest).map_err(failed)?;
+        let (mut manifest, done) = match Manifest::open(&path, &contest) {
+            Ok((manifest, done)) => (Some(manifest), done),
+            Err(e @ ContestError::File(..)) if self.out.is_none() => {
+                eprintln!("nothing is kept: {e}");
+                (None, Vec::new())
+            }
+            Err(e) => return Err(failed(e)),
+        };
         if !done.is_empty() {
             eprintln!("{} of {} pairs are already in {}", done.len(), contest.len(), path.display());
         }
@@ -117,7 +125,12 @@ impl ContestOptions {
         let mut unwritten = None;
         let results = contest.run(&*table, done, threads, &stop, |result| {
             bar.inc(1);
-            if let Err(e) = manifest.add(result) {
+            if let Some(Err(e)) = manifest.as_mut().map(|m| m.add(result)) {
+                if self.out.is_none() {
+                    bar.suspend(|| eprintln!("nothing more is kept: {e}"));
+                    manifest = None;
+                    return;
+                }
                 unwritten.get_or_insert(e);
                 stop.raise();
             }
@@ -143,7 +156,7 @@ fn default_path(c: &Contest) -> PathBuf {
     PathBuf::from("runs/arena").join(format!("{family}-{hash:016x}.jsonl"))
 }
 
-fn percent(x: f64) -> String {
+pub fn percent(x: f64) -> String {
     format!("{:.1}", 100.0 * x)
 }
 
@@ -158,7 +171,7 @@ fn cost_json(c: &Cost) -> Value {
 }
 
 /// All figures about two agents as JSON.
-fn tally_json(t: &Tally) -> Value {
+pub fn tally_json(t: &Tally) -> Value {
     let (p, wdl) = (t.pairs.pentanomial(), t.pairs.wdl());
     let (score, elo) = (score_interval(&p, LEVEL), match_elo(&p, LEVEL));
     let (more, fewer) = p.decided();

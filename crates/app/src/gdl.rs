@@ -4,7 +4,10 @@ use crate::errors::usage;
 use crate::verbs::say;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
-use ludex_gdl::{CheckOptions, FactsOptions, GdlGame, GdlOptions, Reading, Severity, check, dot, facts, summary};
+use ludex_core::Game;
+use ludex_gdl::{
+    CheckOptions, Checked, FactsOptions, GdlGame, GdlOptions, Reading, Severity, check_game, dot, facts, summary,
+};
 
 #[derive(Parser)]
 #[command(
@@ -80,19 +83,42 @@ impl Sheet {
     }
 }
 
+/// "1 role", "2 roles".
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A game in a few words.
+fn sizes(game: &GdlGame) -> String {
+    let (info, inferred) = (game.info(), game.inferred());
+    let turns = if inferred.turn_taking { "in turn" } else { "at once" };
+    let (most, source) = match inferred.max_steps {
+        Some(steps) => (steps, "by a step counter"),
+        None => (inferred.longest_seen, "in random play"),
+    };
+    format!(
+        "{} ({turns}), {}, {}, up to {} {source}",
+        counted(info.players(), "role"),
+        counted(info.moves as usize, "move"),
+        counted(info.facts as usize, "fact"),
+        counted(most as usize, "step"),
+    )
+}
+
 impl Gdl {
     pub fn run(&self) -> Result<()> {
         match &self.verb {
             GdlVerb::Check(sheet) => {
-                let findings =
-                    check(&sheet.text()?, &CheckOptions { open: sheet.options(), ..CheckOptions::default() });
+                let options = CheckOptions { open: sheet.options(), ..CheckOptions::default() };
+                let Checked { findings, game } = check_game(&sheet.text()?, &options);
                 for f in &findings {
                     say(format!("{}: {f}", sheet.file))?;
                 }
-                match findings.iter().filter(|f| f.severity == Severity::Error).count() {
-                    0 if findings.is_empty() => say(format!("{}: no finding", sheet.file)),
-                    0 => Ok(()),
-                    n => Err(usage(format!("{}: {n} error{}", sheet.file, if n == 1 { "" } else { "s" }))),
+                let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+                match (game, count(Severity::Warning)) {
+                    (Some(game), 0) => say(format!("{}: all is well: {}", sheet.file, sizes(&game))),
+                    (Some(game), n) => say(format!("{}: {}: {}", sheet.file, counted(n, "warning"), sizes(&game))),
+                    (None, _) => Err(usage(format!("{}: {}", sheet.file, counted(count(Severity::Error), "error")))),
                 }
             }
             GdlVerb::Facts { sheet, depth, playouts, seed, .. } => {

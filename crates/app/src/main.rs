@@ -2,9 +2,12 @@
 
 mod agents;
 mod bench;
+mod completions;
 mod contest;
+mod doctor;
 mod engine;
 mod errors;
+mod export;
 mod gdl;
 mod ggp;
 mod learn;
@@ -56,6 +59,8 @@ enum Verb {
     Learn(learn::Learn),
     /// List, show and verify what was learned
     Runs(runs::Runs),
+    /// Write what was learned as a file that other programs read
+    Export(export::Export),
     /// Tune numeric options of an agent by the cross-entropy method
     Tune(tune::Tune),
     /// Carry out a paper's experiments and print its tables beside ours
@@ -76,11 +81,22 @@ enum Verb {
     Ggp(ggp::player::Args),
     /// Hold general game playing matches between players on the network
     GgpServer(ggp::host::Args),
+    /// Look at what the program runs on, and say what makes it slow
+    Doctor(doctor::Doctor),
+    /// Print the completions of this command line for a shell
+    Completions(completions::Completions),
+    /// Print the manual page, or write the pages of all verbs
+    Man(completions::Man),
 }
 
 /// Opens a game to play and to learn.
 pub fn open(name: &str) -> Result<Arc<dyn ludex_play::Table>> {
     ludex_train::open(name).map_err(|e| errors::open_error(&e))
+}
+
+/// The command line, for what describes it.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
 }
 
 fn run() -> Result<()> {
@@ -93,6 +109,7 @@ fn run() -> Result<()> {
         Verb::Play(args) => args.run(),
         Verb::Learn(args) => args.run(),
         Verb::Runs(args) => args.run(),
+        Verb::Export(args) => args.run(),
         Verb::Tune(args) => args.run(),
         Verb::Reproduce(args) => args.run(),
         Verb::Match(args) => args.run(),
@@ -103,6 +120,9 @@ fn run() -> Result<()> {
         Verb::Engine(args) => args.run(),
         Verb::Ggp(args) => args.run(),
         Verb::GgpServer(args) => args.run(),
+        Verb::Doctor(args) => args.run(),
+        Verb::Completions(args) => args.run(),
+        Verb::Man(args) => args.run(),
     }
 }
 

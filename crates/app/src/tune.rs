@@ -1,17 +1,20 @@
 //! `ludex tune`: the cross-entropy method over numeric options of any agent.
 
 use crate::agents::unicode_path;
+use crate::contest::{LEVEL, percent, tally_json};
 use crate::errors::{contest_error, run_error, usage};
 use crate::verbs::{SCHEMA, say};
 use crate::work::{ProgressBars, Threads, check_bounds, check_seed, file_name};
 use crate::{open, spec};
 use anyhow::{Context, Result};
 use clap::Parser;
-use ludex_play::arena::Contest;
+use ludex_core::Rng;
+use ludex_play::arena::{Contest, Tally, tally};
+use ludex_play::stats::{match_elo, score_interval};
 use ludex_play::{Spec, Table};
 use ludex_train::plot::{Frame, svg};
 use ludex_train::store::{self, Run, RunError};
-use ludex_train::tune::{Axis, Cem, Tuned, setting, tune_agent, tuning_curve};
+use ludex_train::tune::{Axis, Cem, Tuned, check_axes, probes, setting, tune_agent, tuning_curve};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::PathBuf;
@@ -51,6 +54,9 @@ pub struct Tune {
     /// How far the distribution moves towards the elites, from 0 to 1
     #[arg(long, default_value_t = 0.7)]
     smoothing: f64,
+    /// Games in the end, in which the result plays the agent as it stands; 0 leaves them out
+    #[arg(long, value_name = "GAMES", default_value_t = 200)]
+    confirm: usize,
     /// Draw the first settings uniformly
     #[arg(long)]
     uniform: bool,
@@ -73,6 +79,9 @@ pub struct Tune {
     json: bool,
 }
 
+/// The stream of the games that confirm a result; those of the tuning itself begin at 1000.
+const FRESH: u64 = 999;
+
 /// More iterations, or settings in each, than this are a slip.
 const MOST: usize = 10_000;
 
@@ -87,6 +96,9 @@ pub struct Tuning {
     agent: String,
     against: String,
     seed: u64,
+    /// Games of the result against the agent as it stands; 0 in runs of versions that played none.
+    #[serde(default)]
+    confirm: usize,
     cem: Cem,
     axes: Vec<Axis>,
 }
@@ -101,20 +113,37 @@ impl Tuning {
         Ok((spec(&self.agent)?, spec(&self.against)?))
     }
 
-    /// Refuses what cannot be tuned, before anything is written: the agent is built at both ends of every range.
+    /// Refuses what cannot be tuned, before anything is written: the agent is built at the ends and in the middle of every range.
     fn check(&self, table: &dyn Table) -> Result<()> {
         check_seed(self.seed)?;
         check_bounds("--iterations", self.cem.iterations, (1, MOST))?;
         check_bounds("--population", self.cem.population, (1, MOST))?;
         self.cem.check(&self.axes).map_err(usage)?;
         let (agent, against) = self.agents()?;
-        for end in [|a: &Axis| a.low, |a: &Axis| a.high] {
-            let values: Vec<f64> = self.axes.iter().map(end).collect();
-            let agents = vec![setting(table, &agent, &self.axes, &values), against.clone()];
-            let contest = Contest::new(table, agents, (self.cem.games, self.cem.opening_plies), self.seed);
-            contest.check(table).map_err(|e| contest_error(table, e))?;
+        let contest = |a: &Spec, b: &Spec, games: usize| {
+            let contest = Contest::new(table, vec![a.clone(), b.clone()], (games, self.cem.opening_plies), self.seed);
+            contest.check(table).map_err(|e| contest_error(table, e))
+        };
+        contest(&agent, &against, self.confirm)?;
+        for values in probes(&self.axes) {
+            contest(&setting(table, &agent, &self.axes, &values), &against, self.cem.games)?;
         }
-        Ok(())
+        check_axes(table, &agent, &self.axes).map_err(usage)
+    }
+
+    /// Plays the result against the agent as it stands, in games that had no part in the tuning.
+    fn confirm(&self, run: &Run, table: &dyn Table, result: &Spec) -> Result<Option<Tally>> {
+        let (agent, _) = self.agents()?;
+        if self.confirm == 0 || *result == agent {
+            return Ok(None);
+        }
+        let games = (self.confirm, self.cem.opening_plies);
+        let contest = Contest::new(table, vec![result.clone(), agent], games, Rng::derive(self.seed, FRESH));
+        let results = run.contest("confirmation", table, &contest).map_err(|e| {
+            run.observer().end();
+            error(e, run.dir())
+        })?;
+        Ok(tally(&contest, &results).into_iter().next())
     }
 
     /// Tunes, or does what is missing.
@@ -170,6 +199,7 @@ impl Tune {
             agent: agent.to_string(),
             against: self.against.as_deref().map_or(Ok(agent.clone()), spec)?.to_string(),
             seed: self.seed,
+            confirm: self.confirm,
             cem,
             axes,
         };
@@ -181,6 +211,8 @@ impl Tune {
         let failed = |e| error(e, &dir);
         let run = Run::open(&dir, &text, self.resume, threads, Arc::new(ProgressBars::default())).map_err(failed)?;
         let tuned = tuning.run(&run)?;
+        let result = setting(&*table, &agent, &tuning.axes, &tuned.values);
+        let confirmed = tuning.confirm(&run, &*table, &result)?;
         run.report("tuning.json", &serde_json::to_vec_pretty(&tuned)?).map_err(failed)?;
         for (i, a) in tuning.axes.iter().enumerate() {
             let curve = tuning_curve(&tuned, i, &a.option);
@@ -188,15 +220,40 @@ impl Tune {
             let plot = svg(&frame, &curve.series).map_err(failed)?;
             run.report(&format!("tuning-{}.svg", a.option), plot.as_bytes()).map_err(failed)?;
         }
-        let result = setting(&*table, &agent, &tuning.axes, &tuned.values);
         if self.json {
             let object = json!({"schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "config": tuning, "seed": self.seed,
-                "values": tuned.values, "deviation": tuned.deviation, "agent": result, "rounds": tuned.rounds});
+                "values": tuned.values, "deviation": tuned.deviation, "agent": result, "rounds": tuned.rounds,
+                "confirmation": confirmed.as_ref().map(tally_json)});
             return say(serde_json::to_string_pretty(&object)?);
         }
         for (i, a) in tuning.axes.iter().enumerate() {
             say(format!("{:<12} {:.4}  (deviation {:.4})", a.option, tuned.values[i], tuned.deviation[i]))?;
         }
-        say(format!("agent: {result}\nkept in {}: reports/tuning.json and a plot for each option", dir.display()))
+        say(format!("agent: {result}"))?;
+        match &confirmed {
+            Some(t) => say(verdict(t, &agent))?,
+            None => say("not confirmed: no fresh games were played against the agent as it stands")?,
+        }
+        say(format!("kept in {}: reports/tuning.json and a plot for each option", dir.display()))
     }
+}
+
+/// What fresh games say about the result, with a 95 % interval.
+fn verdict(t: &Tally, default: &Spec) -> String {
+    let (p, wdl) = (t.pairs.pentanomial(), t.pairs.wdl());
+    let (score, elo) = (score_interval(&p, LEVEL), match_elo(&p, LEVEL));
+    let verdict = match () {
+        _ if score.low > 0.5 => "confirmed: it is better than",
+        _ if score.high < 0.5 => "refuted: it is worse than",
+        _ => "not confirmed: it cannot be told apart from",
+    };
+    let interval = format!("{} % [{}, {}]", percent(wdl.score()), percent(score.low), percent(score.high));
+    let elo = format!("Elo {:+.0} [{:+.0}, {:+.0}]", elo.value, elo.low, elo.high);
+    format!(
+        "{verdict} {default} in {} fresh games: {interval}   +{} ={} -{}   {elo}",
+        wdl.games(),
+        wdl.wins,
+        wdl.draws,
+        wdl.losses
+    )
 }

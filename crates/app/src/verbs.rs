@@ -7,7 +7,7 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use ludex_play::views::PositionView;
 use ludex_play::{GAMES, OptionInfo, OptionType, PartKind, Position, Table};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Write;
 
 /// The version of the objects that `--json` prints.
@@ -65,19 +65,40 @@ impl Games {
 
 #[derive(Parser)]
 #[command(after_help = "Examples:\n  ludex show connect4\n  ludex show connect4 --position 44352\n  \
-    ludex show othello --position '---------------------------OX------XO--------------------------- X'")]
+    ludex show othello --position '---------------------------OX------XO--------------------------- X'\n  \
+    ludex show connect4 --position 44352 --json | jq -r '.facts[].name'")]
 pub struct Show {
     /// Which game
     game: String,
     /// The position, as text; the initial one if not given
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     position: Option<String>,
+    /// Print one JSON object, with the numbers of moves and facts
+    #[arg(long)]
+    json: bool,
+}
+
+/// A position as JSON: moves and facts have the numbers by which nets and records know them.
+fn position_json(table: &dyn Table, p: &dyn Position) -> Value {
+    let (info, view) = (table.info(), PositionView::new(table, p));
+    let numbered = |number: u32, name: &String| json!({"number": number, "name": name});
+    let legal = p.legal().iter().zip(&view.legal).map(|(m, name)| numbered(m.0, name)).collect::<Vec<_>>();
+    let facts = p.facts().iter().zip(&view.facts).map(|(f, name)| numbered(f.0, name)).collect::<Vec<_>>();
+    json!({
+        "schema": SCHEMA, "version": env!("CARGO_PKG_VERSION"), "game": info.name, "title": info.title,
+        "roles": info.roles, "rules_hash": format!("{:016x}", info.rules_hash), "position": view.text,
+        "board": view.board, "mover": view.mover, "role": view.role, "legal": legal, "facts": facts,
+        "outcome": view.outcome,
+    })
 }
 
 impl Show {
     pub fn run(&self) -> Result<()> {
         let table = open(&self.game)?;
         let p = position(&*table, self.position.as_deref())?;
+        if self.json {
+            return say(serde_json::to_string_pretty(&position_json(&*table, &*p))?);
+        }
         let (info, view) = (table.info(), PositionView::new(&*table, &*p));
         say(format!("{} ({})\n\n{}\n", info.title, info.name, view.board))?;
         say(format!("position  {}", view.text))?;

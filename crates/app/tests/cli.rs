@@ -46,6 +46,31 @@ fn show_draws_a_position_with_its_moves_and_facts() {
 }
 
 #[test]
+fn a_position_is_shown_to_programs_with_the_numbers_of_moves_and_facts() {
+    let read = |args: &[&str]| serde_json::from_str::<serde_json::Value>(&text(args)).unwrap();
+    let shown = read(&["show", "connect4", "--position", "44352", "--json"]);
+    assert_eq!((&shown["schema"], &shown["game"]), (&1.into(), &"connect4:7x6x4".into()));
+    assert_eq!((&shown["position"], &shown["mover"], &shown["role"]), (&"44352".into(), &1.into(), &"o".into()));
+    assert_eq!(shown["outcome"], serde_json::Value::Null);
+    assert_eq!(shown["legal"][6], serde_json::json!({"number": 6, "name": "7"}));
+    let facts = shown["facts"].as_array().unwrap();
+    assert!(
+        facts.iter().any(|f| f["name"] == "(control o)") && facts.iter().all(|f| f["number"].is_u64()),
+        "{facts:?}"
+    );
+    // The numbers are those of the game: the disc that is in both positions has one number.
+    let number = |shown: &serde_json::Value, name: &str| {
+        let found = shown["facts"].as_array().unwrap().iter().find(|f| f["name"] == name).cloned();
+        found.unwrap()["number"].clone()
+    };
+    let other = read(&["show", "connect4", "--position", "4", "--json"]);
+    assert_eq!(number(&other, "(cell 4 1 x)"), number(&shown, "(cell 4 1 x)"));
+    let over = read(&["show", "connect4", "--position", "1212121", "--json"]);
+    assert_eq!((&over["outcome"], &over["mover"]), (&serde_json::json!([1.0, -1.0]), &serde_json::Value::Null));
+    assert!(over["legal"].as_array().unwrap().is_empty());
+}
+
+#[test]
 fn bad_input_is_one_line_and_exit_code_2() {
     let bad: [&[&str]; 22] = [
         &["perft", "conect4", "3"],
@@ -116,8 +141,10 @@ fn every_kind_of_part_is_listed_with_what_may_be_typed() {
 fn what_cannot_be_written_is_exit_code_1() {
     let folder = folder("unwritable");
     std::fs::write(folder.join("runs"), "a file where a folder should be").unwrap();
-    let out = ludex(&["match", "tictactoe", "random", "random", "--games", "2"], "", &folder);
-    assert_eq!(out.status.code(), Some(1));
+    // Who names a file wants it.
+    let named = ["match", "tictactoe", "random", "random", "--games", "2", "--out", "runs/kept"];
+    let out = ludex(&named, "", &folder);
+    assert!(out.status.code() == Some(1) && out.stdout.is_empty());
     assert_eq!(String::from_utf8_lossy(&out.stderr).trim().lines().count(), 1);
 }
 
@@ -136,6 +163,14 @@ fn the_engine_talks() {
         9,
         "nothing is answered after quit: {said}"
     );
+}
+
+#[test]
+fn the_engine_refuses_a_position_without_text() {
+    for line in ["position\n", "position   \n"] {
+        let answers = printed(&ludex(&["engine", "connect4"], &format!("{line}mover\n"), &std::env::temp_dir()));
+        assert_eq!(answers, "? position needs a text: position TEXT\n\n= 0\n\n");
+    }
 }
 
 #[test]
@@ -233,6 +268,39 @@ fn a_match_is_the_same_on_any_number_of_threads_and_resumes() {
 }
 
 #[test]
+fn a_match_is_played_where_nothing_can_be_kept_and_says_so() {
+    let folder = folder("unkept");
+    let held = |verb: &str| ludex(&[verb, "tictactoe", "random", "random", "--games", "4"], "", &folder);
+    let kept = printed(&held("match"));
+    std::fs::remove_dir_all(folder.join("runs")).unwrap();
+    // A file where the directory should be: nobody can write there.
+    std::fs::write(folder.join("runs"), "").unwrap();
+    for verb in ["match", "tournament"] {
+        let out = held(verb);
+        let note = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(note.starts_with("nothing is kept: runs/arena/") && note.lines().count() == 1, "{note}");
+        if verb == "match" {
+            let figures = |text: String| text.lines().take(6).map(String::from).collect::<Vec<_>>();
+            assert_eq!(figures(printed(&out)), figures(kept.clone()));
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_match_is_played_in_a_directory_that_is_read_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("read-only");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let out = ludex(&["match", "tictactoe", "random", "random", "--games", "4"], "", &folder);
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(printed(&out).contains("4 games"));
+    // Whoever may write everywhere has kept it.
+    let note = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(note.starts_with("nothing is kept: ") || folder.join("runs").exists(), "{note}");
+}
+
+#[test]
 fn a_match_of_a_rulesheet_is_kept_below_runs_wherever_the_sheet_is() {
     let folder = folder("sheet");
     std::fs::create_dir(folder.join("rules")).unwrap();
@@ -286,6 +354,65 @@ fn a_tournament_rates_its_players() {
     let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     let elo = |i: usize| json["ratings"]["players"][i]["value"].as_f64().unwrap();
     assert!(elo(0) == 0.0 && elo(1) > 50.0 && elo(2) > 50.0, "{json}");
+}
+
+#[test]
+fn the_doctor_looks_at_all_that_makes_it_slow() {
+    let folder = folder("doctor");
+    let said = printed(&ludex(&["doctor"], "", &folder));
+    for what in ["version", "build", "processor", "threads", "memory", "disk", "terminal", "speed"] {
+        let line = said.lines().find(|l| l.starts_with(what)).unwrap_or_else(|| panic!("{what}: {said}"));
+        let state = line[what.len()..].trim_start();
+        assert!(state.starts_with("ok ") || state.starts_with("to do "), "{line}");
+    }
+    // The tests run with debug assertions.
+    assert!(said.contains("cargo build --release"), "{said}");
+    std::fs::write(folder.join("runs"), "").unwrap();
+    let json: serde_json::Value = serde_json::from_str(&printed(&ludex(&["doctor", "--json"], "", &folder))).unwrap();
+    assert!(json["playouts_per_s"].as_f64().unwrap() > 0.0 && json["release"] == false && json["ok"] == false);
+    let checks = json["checks"].as_array().unwrap();
+    let disk = checks.iter().find(|c| c["what"] == "disk").unwrap();
+    assert!(disk["ok"] == false && disk["advice"].as_str().unwrap().contains("nothing can be kept"), "{disk}");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing is written");
+}
+
+#[test]
+fn shells_complete_the_command_line_and_man_explains_it() {
+    let folder = folder("man");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = text(&["completions", shell]);
+        assert!(script.contains("tournament") && script.contains("opening-plies"), "{shell}");
+    }
+    assert_eq!(ludex(&["completions", "cmd"], "", &folder).status.code(), Some(2));
+    let bash = text(&["completions", "bash"]);
+    if let Ok(out) = Command::new("bash").args(["-c", &format!("{bash}\ncomplete -p ludex")]).output() {
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+    assert!(text(&["man"]).contains(".TH ludex 1"));
+    printed(&ludex(&["man", "--out", "man1"], "", &folder));
+    for page in ["ludex.1", "ludex-match.1", "ludex-gdl-check.1", "ludex-man.1"] {
+        assert!(std::fs::read_to_string(folder.join("man1").join(page)).unwrap().contains(".SH SYNOPSIS"), "{page}");
+    }
+    std::fs::write(folder.join("file"), "").unwrap();
+    refusal(&ludex(&["man", "--out", "file"], "", &folder));
+}
+
+#[test]
+fn a_rulesheet_is_well_or_its_slips_are_named() {
+    let folder = folder("gdl-check");
+    let sheet = include_str!("../../../rules/tictactoe.kif");
+    std::fs::write(folder.join("good.kif"), sheet).unwrap();
+    let said = printed(&ludex(&["gdl", "check", "good.kif"], "", &folder));
+    let well = "good.kif: all is well: 2 roles (in turn), 10 moves, 20 facts, up to 9 steps in random play";
+    assert_eq!(said.lines().last(), Some(well));
+    let slip = sheet.replacen("(next (control ?p)) (true (control ?q))", "(next (control ?p)) (true (contrl ?q))", 1);
+    std::fs::write(folder.join("slip.kif"), slip).unwrap();
+    let said = printed(&ludex(&["gdl", "check", "slip.kif"], "", &folder));
+    let named = "slip.kif: warning at line 11, column 31: nothing makes (contrl ?q) true; did you mean control?";
+    assert!(said.contains(named) && !said.contains("all is well"), "{said}");
+    assert_eq!(said.matches("nothing makes").count(), 1, "what follows from a slip is not named: {said}");
+    std::fs::write(folder.join("broken.kif"), "(role x").unwrap();
+    assert_eq!(ludex(&["gdl", "check", "broken.kif"], "", &folder).status.code(), Some(2));
 }
 
 #[test]

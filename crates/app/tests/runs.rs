@@ -206,7 +206,7 @@ fn a_full_disk_stops_the_run_with_one_line_and_it_goes_on_later() {
 fn what_the_user_typed_wrong_is_one_line_and_exit_code_2() {
     let folder = folder("typed");
     let refused = |args: &[&str]| refusal(&ludex(args, "", &folder));
-    let bad: [&[&str]; 43] = [
+    let bad: [&[&str]; 49] = [
         &["learn"],
         &["learn", "conect4"],
         &["learn", "connect4", "--system", "uct-cnn"],
@@ -233,6 +233,12 @@ fn what_the_user_typed_wrong_is_one_line_and_exit_code_2() {
         &["runs", "show", "nowhere"],
         &["runs", "verify", "nowhere"],
         &["tune", "connect4", "--option", "c"],
+        &["tune", "connect4", "--option", "c=0..1", "--option", "c=1..2"],
+        &["tune", "connect4", "--option", "playout=0..1"],
+        &["tune", "connect4", "--option", "sims=1.5..20"],
+        &["tune", "connect4", "--agent", "grave(sims=50)", "--option", "ref=0..2.5"],
+        &["tune", "connect4", "--agent", "minimax(model=nowhere)", "--option", "depth=1..3"],
+        &["tune", "connect4", "--option", "c=0..1", "--confirm", "18446744073709551615"],
         &["tune", "connect4", "--option", "c=2..1"],
         &["tune", "connect4", "--option", "nonsense=0..1"],
         &["tune", "connect4", "--option", "c=-5..1"],

@@ -1,12 +1,13 @@
 //! Validates a rulesheet: reports what is wrong, doubtful or worth knowing, each with its place and with advice.
 //!
-//! Reading, dependency analysis and grounding find what keeps a sheet from being played. Comparing names finds probable
-//! misspellings. Random play finds states without a legal move, ends without a goal or with several, and games that do not
+//! Reading, dependency analysis and grounding find what keeps a sheet from being played, and conditions that nothing can make
+//! true, which are probable misspellings. Random play finds states without a legal move, ends without a goal or with several, and games that do not
 //! end. Random play proves nothing about states that it does not reach.
 
 use crate::error::{Error, ErrorKind, Place};
 use crate::game::{GdlGame, GdlOptions};
 use crate::ground;
+use crate::never_true::never_true;
 use crate::rulesheet::*;
 use crate::strata::Strata;
 use ludex_core::{Game, Rng};
@@ -81,14 +82,29 @@ impl Default for CheckOptions {
     }
 }
 
+/// What a check found, and the game.
+#[derive(Debug)]
+pub struct Checked {
+    /// Sorted by severity, then by place.
+    pub findings: Vec<Finding>,
+    /// The opened game; `None` if the sheet cannot be played.
+    pub game: Option<GdlGame>,
+}
+
 /// Checks a rulesheet. Findings are sorted by severity, then by place.
 pub fn check(text: &str, options: &CheckOptions) -> Vec<Finding> {
+    check_game(text, options).findings
+}
+
+/// Checks a rulesheet and keeps the game that was opened on the way.
+pub fn check_game(text: &str, options: &CheckOptions) -> Checked {
     let mut findings = Findings(Vec::new());
-    findings.all(text, options);
-    let mut found = findings.0;
-    found.sort_by_key(|f| (f.severity, f.line, f.column));
-    found.dedup();
-    found
+    let game = findings.all(text, options);
+    let mut findings = findings.0;
+    findings.sort_by_key(|f| (f.severity, f.line, f.column));
+    findings.dedup();
+    let refused = findings.iter().any(|f| f.severity == Severity::Error);
+    Checked { findings, game: game.filter(|_| !refused) }
 }
 
 struct Findings(Vec<Finding>);
@@ -100,13 +116,14 @@ impl Findings {
     }
 
     /// Adds an error that keeps the sheet from being played.
-    fn refused(&mut self, e: Error) {
+    fn refused(&mut self, e: Error) -> Option<GdlGame> {
         let at = Place { line: e.line, column: e.column };
         self.add(Severity::Error, at, e.kind.to_string(), advice(&e.kind));
+        None
     }
 
-    /// Adds all findings.
-    fn all(&mut self, text: &str, options: &CheckOptions) {
+    /// Adds all findings; gives the game if it can be opened.
+    fn all(&mut self, text: &str, options: &CheckOptions) -> Option<GdlGame> {
         if text.len() > options.open.budget.bytes {
             let kind = ErrorKind::TooLong { bytes: text.len(), limit: options.open.budget.bytes };
             return self.refused(kind.without_place());
@@ -124,7 +141,12 @@ impl Findings {
         self.non_standard(&sheet);
         self.names(&sheet);
         self.keywords(&sheet);
-        let strata = match Strata::of(&sheet) {
+        let strata = Strata::of(&sheet);
+        for c in never_true(text, &sheet, strata.as_ref().ok(), &options.open.budget) {
+            let meant = c.meant.map_or(String::new(), |m| format!("; did you mean {m}?"));
+            self.add(Severity::Warning, c.at, format!("nothing makes {} true{meant}", c.text), "it never holds");
+        }
+        let strata = match strata {
             Ok(strata) => strata,
             Err(e) => return self.refused(e),
         };
@@ -154,6 +176,7 @@ impl Findings {
         }
         self.declared(&sheet, &strata, options, &game);
         self.play(&game, options);
+        Some(game)
     }
 
     /// Adds the non-standard forms.
@@ -163,7 +186,7 @@ impl Findings {
         }
     }
 
-    /// Adds what names suggest: several arities, differences in case only, relations undefined or unused.
+    /// Adds what names suggest: several arities, differences in case only, relations that nothing uses.
     fn names(&mut self, sheet: &Rulesheet) {
         let own = |p: &usize| *p >= KEYWORDS.len() && !sheet.relations[*p].auxiliary;
         let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -184,20 +207,16 @@ impl Findings {
             self.add(Severity::Warning, Place::default(), message, "they are different names unless read leniently");
         }
         let heads: BTreeSet<Pred> = sheet.rules.iter().map(|r| r.head.pred).collect();
-        let mut used: BTreeMap<Pred, Place> = BTreeMap::new();
+        let mut used: BTreeSet<Pred> = BTreeSet::new();
         for rule in &sheet.rules {
             for literal in &rule.body {
                 if let Literal::Pos(a) | Literal::Neg(a) = literal {
-                    used.entry(a.pred).or_insert(a.at);
+                    used.insert(a.pred);
                 }
             }
         }
-        for (&p, &at) in used.iter().filter(|u| !heads.contains(u.0) && own(&(*u.0 as usize))) {
-            let message = format!("nothing defines {}/{}", sheet.relation_name(p), sheet.relations[p as usize].arity);
-            self.add(Severity::Warning, at, message, "it never holds; is it misspelt?");
-        }
         for p in (0..sheet.relations.len()).filter(own) {
-            if heads.contains(&(p as Pred)) && !used.contains_key(&(p as Pred)) {
+            if heads.contains(&(p as Pred)) && !used.contains(&(p as Pred)) {
                 let name = sheet.relation_name(p as Pred);
                 self.add(Severity::Note, sheet.relations[p].at, format!("nothing uses {name}"), "");
             }

@@ -52,6 +52,7 @@ mod inferred;
 mod interpreter;
 mod kif;
 mod move_deltas;
+mod never_true;
 mod playouts;
 mod propnet;
 mod render;
@@ -63,7 +64,7 @@ mod summary;
 mod terms;
 
 pub use budget::Budget;
-pub use check::{CheckOptions, Finding, Severity, check};
+pub use check::{CheckOptions, Checked, Finding, Severity, check, check_game};
 pub use dot::dot;
 pub use error::{Error, ErrorKind, Place};
 pub use facts::{FactsOptions, FactsReport, GameSize, InferredSummary, PlayoutStats, facts, joint_perft, size};

@@ -232,9 +232,8 @@ fn careless_ends_have_an_outcome_and_are_reported() {
 fn the_validator_explains_with_place_and_advice() {
     let found = |text: &str| check(text, &CheckOptions::default());
     let lines = |text: &str| found(text).iter().map(|f| f.to_string()).collect::<Vec<_>>().join("\n");
-    assert!(
-        lines("(role x)\n(<= (legal x a) (opn ?x))").contains("warning at line 2, column 17: nothing defines opn/1")
-    );
+    let unknown = "warning at line 2, column 17: nothing makes (opn ?x) true (it never holds)";
+    assert!(lines("(role x)\n(<= (legal x a) (opn ?x))").contains(unknown));
     assert!(lines(&around("(s 1) (s 1 2)")).contains("s is used with 1 and 2 arguments"));
     assert!(lines(&around("(Row 1) (<= (r ?x) (row ?x))")).contains("differ only in case"));
     assert!(lines("(role x) (init p) (legal x go) (<= (next p) (true p))").contains("did not end"));
@@ -248,6 +247,38 @@ fn the_validator_explains_with_place_and_advice() {
     };
     assert!(check(&around("(<= (legal x stay))"), &strict)[0].to_string().contains("strict reading refuses it"));
     assert!(found(&around("")).iter().all(|f| f.severity != Severity::Error));
+}
+
+#[test]
+fn conditions_that_nothing_can_make_true_are_named_with_what_was_meant() {
+    let sheet = include_str!("../../../rules/tictactoe.kif");
+    let never = |text: &str| -> Vec<String> {
+        let found = check(text, &CheckOptions::default());
+        let never = found.iter().filter(|f| f.message.contains("nothing makes"));
+        never.map(|f| format!("{}:{} {}", f.line, f.column, f.message)).collect()
+    };
+    assert!(never(sheet).is_empty(), "{:?}", never(sheet));
+    // What is right, what is written instead, what is named of it, and what was meant.
+    let slips = [
+        ("noop) (true (control ?q))", "noop) (true (contrl ?q))", "(contrl ?q)", "; did you mean control?"),
+        ("noop) (true (control ?q))", "noop) (control ?q)", "(control ?q)", "; did you mean (true (control ..))?"),
+        ("(does ?p (mark ?c ?r))", "(does ?p (marc ?c ?r))", "(does ?p (marc ?c ?r))", "; did you mean mark?"),
+        ("terminal (line ?p)", "terminal (lime ?p)", "(lime ?p)", "; did you mean line?"),
+        ("(not (line x))", "(not (line red))", "(line red)", ""),
+    ];
+    for (right, wrong, named, meant) in slips {
+        let text = sheet.replacen(right, wrong, 1);
+        let before = &text[..text.find(wrong).unwrap() + wrong.find(named).unwrap()];
+        let line = before.lines().count();
+        let column = before.lines().last().unwrap().chars().count() + 1;
+        let wanted = format!("{line}:{column} nothing makes {named} true{meant}");
+        assert_eq!(never(&text), [wanted], "{wrong}");
+    }
+    // Of conditions that fail because of another only that one is named, and facts that follow from themselves are.
+    let caused = around("(<= (a ?x) (true (absent ?x))) (<= (b ?x) (a ?x)) (<= (legal x go) (b ?x))");
+    assert_eq!(never(&caused).len(), 1, "{:?}", never(&caused));
+    let circle = around("(<= (next ghost) (true ghost)) (<= (legal x go) (not (true ghost)))");
+    assert!(never(&circle).iter().any(|l| l.contains("nothing makes ghost true")), "{:?}", never(&circle));
 }
 
 #[test]

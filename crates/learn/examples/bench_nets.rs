@@ -12,7 +12,7 @@
 //! RAYON_NUM_THREADS=1.
 
 use ludex_learn::bench::{self, Figure, Probe};
-use ludex_learn::{Activation, Encoder, Head, Model, Net, OnnxNames, Provenance};
+use ludex_learn::{Activation, Encoder, ExportNames, Head, Model, Net, Provenance};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -125,7 +125,8 @@ fn peers() -> Result<(), Box<dyn std::error::Error>> {
 
 fn onnx(net: Net, facts: usize, head: Head) -> Vec<u8> {
     let (game, provenance) = ("bench".to_string(), Provenance::default());
-    Model { game, rules_hash: 0, encoder: Encoder::facts(facts), head, net, provenance }.to_onnx(&OnnxNames::default())
+    Model { game, rules_hash: 0, encoder: Encoder::facts(facts), head, net, provenance }
+        .to_onnx(&ExportNames::default())
 }
 
 /// FANN has no validation, so it learns from all 20,000.

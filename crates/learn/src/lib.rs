@@ -60,7 +60,6 @@ pub use learn::nnue::{FactPermutation, NnueConfig, NnueExamples, NnueLearner, Re
 pub use learn::online::{LinearSgd, LinearSgdConfig, PassiveAggressive, PassiveAggressiveConfig, Regressor};
 pub use learn::optim::{LearningRate, Optimiser, Rprop, RpropKind};
 pub use learn::os_elm::{HiddenSizeChoice, HiddenSizeSearch, OsElm, OsElmConfig, choose_hidden_size};
-pub use model::{Model, Provenance};
+pub use model::{ExportNames, Model, Provenance};
 pub use net::{Cascade, Layer, Mlp, Net, Unit};
 pub use nnue::{Nnue, NnueHead, Phases, WIDTHS};
-pub use onnx::OnnxNames;

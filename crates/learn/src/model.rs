@@ -50,6 +50,24 @@ pub struct Provenance {
     pub version: String,
 }
 
+/// The names of facts and moves, for the metadata of an exported file; empty lists are left out.
+#[derive(Clone, Debug, Default)]
+pub struct ExportNames {
+    /// The name of each fact.
+    pub facts: Vec<String>,
+    /// The name of each move.
+    pub moves: Vec<String>,
+}
+
+impl ExportNames {
+    /// The entries of the metadata: a key and a JSON list.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = (String, String)> {
+        let lists = [("facts", &self.facts), ("moves", &self.moves)];
+        let json = |names: &Vec<String>| serde_json::to_string(names).expect("plain data");
+        lists.into_iter().filter(|l| !l.1.is_empty()).map(move |(key, names)| (key.to_string(), json(names)))
+    }
+}
+
 /// The version of model files.
 const VERSION: u32 = 1;
 
@@ -100,7 +118,13 @@ enum NetHeader {
 impl Model {
     /// The contents of the model's file.
     pub fn to_bytes(&self) -> Vec<u8> {
+        self.to_tensors(&ExportNames::default())
+    }
+
+    /// The model's file with the names of facts and moves in its header: still a model file, with another hash.
+    pub fn to_tensors(&self, names: &ExportNames) -> Vec<u8> {
         let mut file = TensorFile::default();
+        file.text.extend(names.texts());
         file.text.insert("game".into(), self.game.clone());
         file.text.insert("rules".into(), format!("{:016x}", self.rules_hash));
         file.put_json("head", &self.head);

@@ -3,28 +3,19 @@
 //! The input `facts` has one row per state and one column per fact, 1 where the fact holds (after the mirror, if the
 //! encoder is mover-relative and player 1 moves), followed by one column per move if moves are inputs, or one column
 //! per pair of fact and move if they are crossed, or one column per player, 1 for the mover, if the net has heads by mover. The encoder is folded into the first layer. Outputs are named by the
-//! head; moves are mirrored like facts. The metadata holds game, rules, encoder, head and provenance, and the names of
-//! facts and moves if given.
+//! head; moves are mirrored like facts. The metadata holds game, rules, encoder (with the mirror, if it is mover-relative),
+//! head and provenance, and the names of facts and moves if given.
 //!
 //! Protocol buffers are written by hand: a message is a list of (field number, value), and three kinds of values
 //! suffice. Nothing is read here: an ONNX file cannot be turned into a model.
 
 use crate::head::Link;
 use crate::inference::first_columns;
-use crate::{Activation, Head, Model, Net, Nnue};
-
-/// The names of facts and moves for the metadata of an ONNX file; empty lists are left out.
-#[derive(Clone, Debug, Default)]
-pub struct OnnxNames {
-    /// The name of each fact.
-    pub facts: Vec<String>,
-    /// The name of each move.
-    pub moves: Vec<String>,
-}
+use crate::{Activation, ExportNames, Head, Model, Net, Nnue};
 
 impl Model {
     /// The model as an ONNX file.
-    pub fn to_onnx(&self, names: &OnnxNames) -> Vec<u8> {
+    pub fn to_onnx(&self, names: &ExportNames) -> Vec<u8> {
         let mut graph = Graph::default();
         let first_layer = |graph: &mut Graph| {
             let (weights, bias, order) = first_columns(&self.net, &self.encoder);
@@ -108,7 +99,7 @@ impl Model {
         model.0
     }
 
-    fn metadata(&self, names: &OnnxNames) -> Vec<(String, String)> {
+    fn metadata(&self, names: &ExportNames) -> Vec<(String, String)> {
         let p = &self.provenance;
         let mut all = vec![
             ("game".to_string(), self.game.clone()),
@@ -122,12 +113,11 @@ impl Model {
             ("metrics".into(), json(&p.metrics)),
             ("version".into(), p.version.clone()),
         ];
-        if !names.facts.is_empty() {
-            all.push(("facts".into(), json(&names.facts)));
+        if let Some(mirror) = self.encoder.mirror() {
+            all.push(("mirror_facts".into(), json(&mirror.facts.iter().map(|f| f.0).collect::<Vec<_>>())));
+            all.push(("mirror_moves".into(), json(&mirror.moves.iter().map(|m| m.0).collect::<Vec<_>>())));
         }
-        if !names.moves.is_empty() {
-            all.push(("moves".into(), json(&names.moves)));
-        }
+        all.extend(names.texts());
         all
     }
 }

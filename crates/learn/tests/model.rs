@@ -7,8 +7,8 @@ mod peers;
 use common::{cascade, facts, mirror, mlp};
 use ludex_core::{Fact, Game, Player, Rng, toy::Nim};
 use ludex_learn::{
-    Activation, Encoder, Error, Head, InferenceNet, InputCodes, Link, Model, MoveInputs, Net, NnueConfig, NnueLearner,
-    OnnxNames, Phases, Provenance,
+    Activation, Encoder, Error, ExportNames, Head, InferenceNet, InputCodes, Link, Model, MoveInputs, Net, NnueConfig,
+    NnueLearner, Phases, Provenance,
 };
 use proptest::prelude::*;
 
@@ -225,6 +225,18 @@ fn figures_that_are_not_finite_do_not_spoil_the_file() {
 }
 
 #[test]
+fn tensors_with_names_are_a_model_file() {
+    let names = ExportNames { facts: vec!["(fact \"0\")".into()], moves: vec!["1".into(), "2".into()] };
+    for model in models(2).iter().chain(&nnues(2)) {
+        let bytes = model.to_tensors(&names);
+        assert_eq!(Model::from_bytes(&bytes).unwrap(), *model);
+        let text = String::from_utf8_lossy(&bytes[8..]).into_owned();
+        assert!(text.contains(r#""moves":"[\"1\",\"2\"]""#), "{text}");
+        assert_eq!(model.to_tensors(&ExportNames::default()), model.to_bytes());
+    }
+}
+
+#[test]
 fn onnx_files_pass_the_checker_and_give_our_outputs() {
     let Some(python) = peers::python(&["numpy", "onnx", "onnxruntime"]) else { return };
     let folder = std::env::temp_dir().join(format!("ludex-onnx-{}", std::process::id()));
@@ -232,7 +244,7 @@ fn onnx_files_pass_the_checker_and_give_our_outputs() {
     let rng = &mut Rng::new(8);
     for (k, model) in models(2).iter().enumerate() {
         let path = folder.join(format!("{k}.onnx"));
-        let names = OnnxNames { facts: (0..60).map(|f| format!("(fact {f})")).collect(), moves: vec![] };
+        let names = ExportNames { facts: (0..60).map(|f| format!("(fact {f})")).collect(), moves: vec![] };
         std::fs::write(&path, model.to_onnx(&names)).unwrap();
         let beside = model.encoder.move_inputs() != MoveInputs::None;
         let states: Vec<Vec<Fact>> = (0..64).map(|_| facts(60, 0.05 + 0.9 * rng.unit(), rng)).collect();
@@ -279,7 +291,7 @@ fn the_onnx_file_of_an_nnue_gives_its_values_for_both_movers() {
     let rng = &mut Rng::new(8);
     for (k, model) in nnues(2).iter().enumerate() {
         let path = folder.join(format!("{k}.onnx"));
-        std::fs::write(&path, model.to_onnx(&OnnxNames::default())).unwrap();
+        std::fs::write(&path, model.to_onnx(&ExportNames::default())).unwrap();
         let states: Vec<(Vec<Fact>, u8)> = (0..64).map(|i| (facts(60, 0.05 + 0.9 * rng.unit(), rng), i % 2)).collect();
         let columns: Vec<Vec<u32>> =
             states.iter().map(|(s, p)| s.iter().map(|f| f.0).chain([60 + *p as u32]).collect()).collect();

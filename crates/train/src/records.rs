@@ -2,11 +2,12 @@
 //!
 //! A [`Record`] is a row apart from its facts: a few whole numbers, what the state or move is worth to each player (`payoff_p`)
 //! and what each player got in the end (`result_p`). `facts` is a row of bits, fact `f` being bit `f % 8` of byte `f / 8`; the
-//! file's metadata gives the game and what the columns mean.
+//! file's metadata gives the game, what the columns mean, and the names of all facts and moves where a table gave them.
 
 use crate::store::Artifact;
 use bytes::Bytes;
 use ludex_core::{Fact, GameInfo, Move, Payoffs, Player};
+use ludex_play::Table;
 use parquet::basic::{Compression, Repetition, Type as Physical};
 use parquet::column::reader::ColumnReader;
 use parquet::column::writer::ColumnWriter;
@@ -121,12 +122,33 @@ record! { Labelled, "A state with a label", "The label: what the state is worth 
     "ply" ply u32, "Plies from the beginning of the match to where it was found.";
 }
 
+/// The names of facts and moves in the order of their numbers, each as the JSON list that the file's metadata holds.
+#[derive(Clone, Debug, PartialEq)]
+struct Names {
+    facts: String,
+    moves: String,
+}
+
+/// The keys of the names in the metadata.
+const FACT_NAMES: &str = "fact_names";
+const MOVE_NAMES: &str = "move_names";
+
+impl Names {
+    fn of(table: &dyn Table) -> Self {
+        let json = |names: Vec<String>| serde_json::to_string(&names).expect("plain data");
+        let info = table.info();
+        let facts = json((0..info.facts).map(|f| table.fact_name(Fact(f))).collect());
+        Names { facts, moves: json((0..info.moves).map(|m| table.move_name(Move(m))).collect()) }
+    }
+}
+
 /// A table of records of one game, kept column by column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records<R: Record> {
     game: String,
     facts: usize,
     players: usize,
+    names: Option<Names>,
     rows: usize,
     bits: Vec<u8>,
     /// Row by row.
@@ -142,9 +164,14 @@ impl<R: Record> Records<R> {
         Self::empty(info.name.clone(), info.facts as usize, info.players())
     }
 
+    /// No rows yet; the file will name the facts and moves of this table.
+    pub fn named(table: &dyn Table) -> Self {
+        Records { names: Some(Names::of(table)), ..Self::new(table.info()) }
+    }
+
     fn empty(game: String, facts: usize, players: usize) -> Self {
         let (bits, whole, payoffs) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
-        Records { game, facts, players, rows: 0, bits, whole, payoffs, record: PhantomData }
+        Records { game, facts, players, names: None, rows: 0, bits, whole, payoffs, record: PhantomData }
     }
 
     /// How many rows there are.
@@ -224,7 +251,8 @@ impl<R: Record> Records<R> {
             ("bits", "fact f holds if bit f % 8 of byte f / 8 of `facts` is set".into()),
             ("row", R::ABOUT.into()),
         ];
-        let about = about.map(|(key, value)| KeyValue::new(key.to_string(), value)).to_vec();
+        let names = self.names.iter().flat_map(|n| [(FACT_NAMES, n.facts.clone()), (MOVE_NAMES, n.moves.clone())]);
+        let about = about.into_iter().chain(names).map(|(key, value)| KeyValue::new(key.to_string(), value)).collect();
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by("ludex".into())
@@ -260,9 +288,10 @@ impl<R: Record> Records<R> {
     fn read(bytes: &[u8]) -> parquet::errors::Result<Option<Self>> {
         let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes))?;
         let about = reader.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
-        let text = |key: &str| about.iter().find(|k| k.key == key).and_then(|k| k.value.clone()).unwrap_or_default();
-        let number = |key: &str| text(key).parse::<usize>().unwrap_or(0);
-        let mut all = Self::empty(text("game"), number("facts"), number("players"));
+        let find = |key: &str| about.iter().find(|k| k.key == key).and_then(|k| k.value.clone());
+        let number = |key: &str| find(key).and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
+        let mut all = Self::empty(find("game").unwrap_or_default(), number("facts"), number("players"));
+        all.names = find(FACT_NAMES).zip(find(MOVE_NAMES)).map(|(facts, moves)| Names { facts, moves });
         for g in 0..reader.num_row_groups() {
             let group = reader.get_row_group(g)?;
             let rows = group.metadata().num_rows() as usize;

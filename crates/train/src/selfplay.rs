@@ -120,7 +120,7 @@ pub(crate) fn stage_of_matches<'r, R: Record>(
 ) -> Result<Parts<'r, Records<R>>> {
     let batch = batch.max(1);
     cx.run.stage(stage, matches.div_ceil(batch), |part| {
-        let mut records = Records::new(cx.info());
+        let mut records = Records::named(cx.table);
         for i in part * batch..((part + 1) * batch).min(matches) {
             if cx.run.observer().stopped() {
                 return Err(RunError::Stopped);

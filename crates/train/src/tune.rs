@@ -154,12 +154,21 @@ pub fn setting(table: &dyn Table, agent: &Spec, axes: &[Axis], values: &[f64]) -
     spec
 }
 
-/// Refuses options that are no numbers of the agent, and bounds beyond theirs.
-fn check_axes(table: &dyn Table, agent: &Spec, axes: &[Axis]) -> Result<()> {
-    for a in axes {
+/// Refuses options that are no numbers of the agent or are named twice, bounds beyond theirs, and bounds that are no whole
+/// numbers where the option takes no others.
+pub fn check_axes(table: &dyn Table, agent: &Spec, axes: &[Axis]) -> Result<()> {
+    for (i, a) in axes.iter().enumerate() {
         let refuse = |what: String| Err(RunError::Options(format!("{}: {what}", a.option)));
+        if axes[..i].iter().any(|b| b.option == a.option) {
+            return refuse("named twice".into());
+        }
         let (low, high) = match table.option(agent, &a.option).map(|o| o.ty) {
-            Some(OptionType::Whole(low, high)) => (low as f64, high as f64),
+            Some(OptionType::Whole(low, high)) => {
+                if a.low.fract() != 0.0 || a.high.fract() != 0.0 {
+                    return refuse(format!("it takes whole numbers, not {}..{}", a.low, a.high));
+                }
+                (low as f64, high as f64)
+            }
             Some(OptionType::Real(low, high)) => (low, high),
             Some(_) => return refuse("only numbers can be tuned".into()),
             None => return refuse(format!("{} has no such option", agent.name)),
@@ -169,6 +178,18 @@ fn check_axes(table: &dyn Table, agent: &Spec, axes: &[Axis]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Settings at which an agent is built before the first game: the middle of all ranges, and their ends in every
+/// combination of the first few.
+pub fn probes(axes: &[Axis]) -> Vec<Vec<f64>> {
+    const FEW: usize = 6;
+    let middle = axes.iter().map(|a| (a.low + a.high) / 2.0).collect();
+    let ends = |corner: usize| {
+        let end = |(i, a): (usize, &Axis)| if corner >> (i % FEW) & 1 == 0 { a.low } else { a.high };
+        axes.iter().enumerate().map(end).collect()
+    };
+    (0..1 << axes.len().min(FEW)).map(ends).chain([middle]).collect()
 }
 
 /// Tunes options of an agent by matches against an opponent, inside a run.
@@ -187,8 +208,9 @@ pub fn tune_agent(
         let agents = vec![setting(table, agent, axes, values), against.clone()];
         Contest::new(table, agents, (cem.games, cem.opening_plies), seed)
     };
-    let middle: Vec<f64> = axes.iter().map(|a| (a.low + a.high) / 2.0).collect();
-    contest(&middle, 0, 0).check(table)?;
+    for values in probes(axes) {
+        contest(&values, 0, 0).check(table)?;
+    }
     cem.tune(axes, seed, |t, drawn| {
         let parts = run.stage(&format!("tune-{t:02}"), drawn.len(), |i| {
             let contest = contest(&drawn[i], t, i);

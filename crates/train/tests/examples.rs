@@ -59,7 +59,7 @@ fn a_view_that_needs_a_mirror_is_refused_without_one() {
 fn a_table_comes_back_as_it_was_written_and_has_the_same_bytes_each_time() {
     let table = open("connect4").unwrap();
     let info = table.info();
-    let mut all = Records::<Labelled>::new(info);
+    let mut all = Records::<Labelled>::named(&*table);
     for i in 0..500u32 {
         let facts: Vec<Fact> = (0..info.facts).filter(|f| f * 7 % 11 == i % 11).map(Fact).collect();
         let (value, result) = (Payoffs::of(Player(0), i as f32 / 500.0), Payoffs::win(Player((i / 30 % 2) as u8)));

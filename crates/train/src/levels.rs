@@ -12,7 +12,7 @@ use crate::driver::{Context, Stream};
 use crate::measure::{LEVEL, Measure};
 use crate::store::{Json, Result, RunError};
 use ludex_core::{Control, LimitKind, Rng};
-use ludex_play::arena::{Contest, tally};
+use ludex_play::arena::tally;
 use ludex_play::bundle::{Level, level_name};
 use ludex_play::openings::{random_length, random_plies};
 use ludex_play::stats::{Encounter, Estimate, Pairs, Pool, Record, elo_of_score, score_interval};
@@ -26,7 +26,7 @@ pub const STEP: [f64; 2] = [0.60, 0.75];
 const AIM: [f64; 2] = [110.0, 155.0];
 
 /// Attempts to place a level.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 5;
 
 /// The shares of moves overlooked on the ladder.
 const OVERLOOKED: [f64; 9] = [1.0, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.0];
@@ -142,7 +142,7 @@ impl Grading<'_> {
     fn games(&self, name: &str, agents: [Spec; 2], games: usize) -> Result<Pairs> {
         let number = name.bytes().fold(0u64, |h, b| h.wrapping_mul(0x100_0000_01b3) ^ b as u64);
         let seed = Rng::derive(self.cx.seed(Stream::Measure), number);
-        let contest = Contest::new(self.cx.table, agents.to_vec(), (games, self.measure.opening_plies), seed);
+        let contest = self.measure.contest(self.cx.table, agents.to_vec(), games, seed);
         let results = self.cx.run.contest(name, self.cx.table, &contest)?;
         Ok(tally(&contest, &results)[0].pairs)
     }
@@ -190,6 +190,8 @@ impl Grading<'_> {
         while levels.len() < self.measure.levels {
             let at = levels[levels.len() - 1];
             let (above, mut distance, mut best) = (self.spec(self.rung(at)), aim, None::<(f64, f64)>);
+            // The nearest distances on the ladder that were too short and too long, and the differences that they made.
+            let (mut short, mut long) = ((0.0, 0.0), None::<(f64, f64)>);
             for attempt in 0..ATTEMPTS {
                 let elo = (at - distance).max(0.0);
                 let name = format!("levels/place-{:02}-{attempt}", levels.len());
@@ -202,7 +204,17 @@ impl Grading<'_> {
                 if error < 0.25 * aim || (elo == 0.0 && gap < aim) {
                     break;
                 }
-                distance = (distance * (aim / gap.max(1.0)).clamp(0.5, 2.0)).max(1.0);
+                match gap < aim {
+                    true if distance >= short.0 => short = (distance, gap),
+                    false if long.is_none_or(|(d, _)| distance <= d) => long = Some((distance, gap)),
+                    _ => {}
+                }
+                distance = match long {
+                    Some((d, g)) if g > short.1 && d > short.0 => {
+                        short.0 + (d - short.0) * ((aim - short.1) / (g - short.1)).clamp(0.1, 0.9)
+                    }
+                    _ => distance * (aim / gap.max(1.0)).clamp(0.5, 2.0),
+                };
             }
             match best {
                 // What is no better than the random player is no level.
@@ -228,7 +240,7 @@ impl Grading<'_> {
             }
             let score = |i: usize| steps[i].map_or(0.5, |p| p.wdl().score());
             let careful = |i: usize| self.rung(levels[i]).careful;
-            let (low, high) = ((0..levels.len()).rfind(|&i| score(i) < STEP[0]), most > levels.len() && round < most);
+            let (low, high) = ((0..levels.len()).rfind(|&i| score(i) < STEP[0]), round < most);
             // In the upper half no move may lose at once where another does not.
             let careless = (levels.len() / 2..levels.len()).any(|i| !careful(i));
             if let Some(i) = low.filter(|_| levels.len() > 1) {
@@ -244,6 +256,11 @@ impl Grading<'_> {
                 levels.insert(i, (levels[i - 1] + levels[i]) / 2.0);
                 steps.insert(i, None);
                 steps[i + 1] = None;
+                if levels.len() > most {
+                    levels.remove(0);
+                    steps.remove(0);
+                    steps[0] = None;
+                }
             } else {
                 break;
             }

@@ -30,7 +30,7 @@ pub struct Measure {
     pub level_ms: u64,
     /// Nodes or simulations a move of the best level; 0: as many as the time allows.
     pub level_budget: u64,
-    /// Random plies before each pair of games.
+    /// Random plies before each pair of games, at most.
     pub opening_plies: u32,
 }
 
@@ -129,6 +129,13 @@ impl Measure {
         games * random_length(cx.table) * self.level_ms as f64 / 2000.0 / cx.run.threads() as f64
     }
 
+    /// A contest of so many games. Random plies at the beginning are a sixth of a random game at most: later nearly all is
+    /// decided.
+    pub fn contest(&self, table: &dyn Table, agents: Vec<Spec>, games: usize, seed: u64) -> Contest {
+        let plies = self.opening_plies.min((random_length(table) / 6.0).round() as u32);
+        Contest::new(table, agents, (games, plies), seed)
+    }
+
     /// Games that can be played with each of so many opponents.
     fn affordable_games(&self, table: &dyn Table, opponents: usize) -> usize {
         let game_ms = random_length(table).max(1.0) * self.cpu_ms as f64;
@@ -151,7 +158,7 @@ impl Measure {
             let other = Some(timed(&opponent, self.cpu_ms)).filter(|o| name != "random" && table.check(o).is_ok());
             let other = other.unwrap_or(opponent);
             let agents = vec![timed(agent, self.cpu_ms), other];
-            let contest = Contest::new(table, agents, (games, self.opening_plies), Rng::derive(seed, i as u64));
+            let contest = self.contest(table, agents, games, Rng::derive(seed, i as u64));
             let file = format!("against-{}", name.replace(' ', "-"));
             rows.push(MatchSummary { name, ..summary(&contest, &cx.run.contest(&file, table, &contest)?) });
         }

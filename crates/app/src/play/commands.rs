@@ -57,15 +57,15 @@ impl Command {
 
 /// What `help` says besides the legal moves.
 pub const HELP: &str = "\
-rules: how the game is played and moves are typed
-moves: list the legal moves   show: draw the board
-hint: ask for a move   eval: ask for your chances
-undo: take your last move back   switch: exchange sides
-save [FILE]   load FILE
-review: go over your mistakes   resign
-new: begin again   rematch: begin again, sides exchanged
-quit: leave; an unfinished game is kept
-Ctrl-C while the agent thinks makes it move at once.";
+rules            how to play and how to type moves
+moves  show      list legal moves, draw the board
+hint  eval       ask for a move, for your chances
+undo  switch     take back, exchange sides
+save [FILE]      save the game; load FILE: go on
+review           go over your mistakes
+resign  quit     give up, leave (the game is kept)
+new  rematch     begin again; with exchanged sides
+Ctrl-C           makes an agent that thinks move";
 
 /// Moves whose names are looked at for examples.
 const EXAMPLES: u32 = 100_000;

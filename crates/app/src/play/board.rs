@@ -92,33 +92,54 @@ fn owner(word: &str, roles: &[String]) -> Option<usize> {
     }
 }
 
-/// How a character of a piece is drawn: small letters, which are men where capitals are kings, as small discs.
-fn disc(c: char) -> char {
-    match c {
-        'X' => '●',
-        'O' => '○',
-        'x' => '•',
-        'o' => '◦',
-        c => c,
-    }
+/// How the boards of a game are drawn.
+pub struct BoardStyle<'a> {
+    roles: &'a [String],
+    /// Capitals are other pieces than small letters, as kings are.
+    kings: bool,
+    style: Style,
 }
 
-/// The board in the style of the terminal.
-pub fn draw(text: &str, roles: &[String], marks: &Marks, style: Style) -> String {
-    if !style.colour {
-        return text.to_string();
+impl<'a> BoardStyle<'a> {
+    /// The style for a game whose first position is drawn so: if that has pieces in small letters, capitals are kings.
+    pub fn new(roles: &'a [String], start: &str, style: Style) -> Self {
+        let small = |line: &Vec<char>| (0..line.len()).any(|j| word_at(line, j).len() == 1 && "xo".contains(line[j]));
+        let kings = grid(start).iter().any(|line| !header(line) && !prose(line) && small(line));
+        BoardStyle { roles, kings, style }
     }
-    let lines = grid(text).into_iter().enumerate().map(|(i, line)| {
-        let plain = header(&line);
+
+    /// How a piece of one character is drawn.
+    fn disc(&self, c: char) -> char {
+        match (c, self.kings) {
+            ('X', true) => '◆',
+            ('O', true) => '◇',
+            ('X' | 'x', _) => '●',
+            ('O' | 'o', _) => '○',
+            _ => c,
+        }
+    }
+
+    /// The board, with marks.
+    pub fn draw(&self, text: &str, marks: &Marks) -> String {
+        match self.style.colour {
+            true => grid(text).iter().enumerate().map(|(i, l)| self.line(i, l, marks)).collect::<Vec<_>>().join("\n"),
+            false => text.to_string(),
+        }
+    }
+
+    fn line(&self, i: usize, line: &[char], marks: &Marks) -> String {
+        let (labels, prose) = (header(line), prose(line));
+        let alone = |j: usize| line.get(j).is_none_or(|c| *c == ' ');
         let mut drawn = String::new();
         for (j, &c) in line.iter().enumerate() {
-            let span = word_at(&line, j);
+            let span = word_at(line, j);
             let word: String = line[span.clone()].iter().collect();
-            let owner = if plain { None } else { owner(&word, roles) };
-            let alone = |j: usize| line.get(j).is_none_or(|c| *c == ' ');
-            let empty = matches!(c, '-' | '.') && alone(j + 1) && (j == 0 || alone(j - 1)) && !prose(&line);
-            let shown = match (style.discs, owner.is_some() && span.len() == 1, empty) {
-                (true, true, _) => disc(c),
+            let owner = if labels { None } else { owner(&word, self.roles) };
+            let empty = matches!(c, '-' | '.') && alone(j + 1) && (j == 0 || alone(j - 1)) && !prose;
+            let shown = match (self.style.discs, owner.is_some() && span.len() == 1, empty) {
+                // Below the board a player is named, not a piece.
+                (true, true, _) if prose => self.disc(c.to_ascii_lowercase()),
+                (true, true, _) => self.disc(c),
                 (true, _, true) => '·',
                 _ => c,
             };
@@ -131,8 +152,7 @@ pub fn draw(text: &str, roles: &[String], marks: &Marks, style: Style) -> String
             };
         }
         drawn
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    }
 }
 
 #[cfg(test)]
@@ -143,6 +163,10 @@ mod tests {
 
     fn roles() -> Vec<String> {
         ["x", "o"].map(String::from).to_vec()
+    }
+
+    fn draw(text: &str, roles: &[String], marks: &Marks, style: Style) -> String {
+        BoardStyle::new(roles, "  1 - -\n    n o", style).draw(text, marks)
     }
 
     #[test]
@@ -162,7 +186,7 @@ mod tests {
         let text = "  1 X - o\n    m n o\nO to move";
         let drawn = draw(text, &roles(), &Marks::default(), PRETTY);
         let (x, o) = ("\x1b[1;31m●\x1b[0m", "\x1b[1;36m");
-        assert_eq!(drawn, format!("  1 {x} · {o}◦\x1b[0m\n    m n o\n{o}○\x1b[0m to move"));
+        assert_eq!(drawn, format!("  1 {x} · {o}○\x1b[0m\n    m n o\n{o}○\x1b[0m to move"));
         let letters = draw(text, &roles(), &Marks::default(), Style { colour: true, discs: false });
         assert_eq!(letters, format!("  1 {} - {o}o\x1b[0m\n    m n o\n{o}O\x1b[0m to move", x.replace('●', "X")));
         assert_eq!(draw(text, &roles(), &Marks::default(), Style::default()), text);
@@ -176,6 +200,21 @@ mod tests {
         let roles = ["white", "black"].map(String::from);
         let drawn = draw("1 white . black", &roles, &Marks::default(), PRETTY);
         assert!(drawn.starts_with("1 \x1b[1;31mw\x1b[0m") && drawn.ends_with("\x1b[1;36mk\x1b[0m"), "{drawn}");
+    }
+
+    #[test]
+    fn where_men_are_small_letters_capitals_are_kings() {
+        let (roles, start) = (roles(), "  1 x - o");
+        let style = BoardStyle::new(&roles, start, PRETTY);
+        let plain = |text: &str| {
+            ["●", "○", "◆", "◇"]
+                .into_iter()
+                .filter(|d| style.draw(text, &Marks::default()).contains(d))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(plain(start), ["●", "○"]);
+        assert_eq!(plain("  1 X O"), ["◆", "◇"]);
+        assert_eq!(plain("X to move"), ["●"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The conversation: a person plays against an agent, and may ask, take back, save and begin again.
 
-use super::board::{Marks, difference, draw};
+use super::board::{BoardStyle, Marks, difference};
 use super::commands::{Command, HELP, rules};
 use super::moves::{Meaning, find};
 use super::review::{in_order, percent, review};
@@ -400,7 +400,8 @@ impl Game {
                 marks.threatened = threatened(&*self.table, position);
             }
         }
-        say(format!("\n{}", draw(&shown, &self.table.info().roles, &marks, style)))?;
+        let board = BoardStyle::new(&self.table.info().roles, &self.table.start().show(), style);
+        say(format!("\n{}", board.draw(&shown, &marks)))?;
         match marks.threatened.is_empty() {
             true => Ok(()),
             false => self.terminal.say(format!("{} could take what is underlined.", self.role(self.person.other()))),

@@ -13,6 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Shown while an agent thinks.
 pub const THINKING: &str = "thinking ..";
 
+/// The width of a line that shows progress, where a terminal does not tell its own.
+const USUAL_WIDTH: usize = 80;
+
 /// What boards are drawn with.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Style {
@@ -109,7 +112,10 @@ impl Terminal {
     /// Begins a search: Ctrl-C ends it, and a line of text shows what it would choose now.
     pub fn watch(&self, progress: impl Fn(&Choice) -> String + Send + Sync + 'static) -> Watched<'_> {
         let mut watched = Watched { terminal: self, control: Control::default() };
-        let Some(width) = self.width().filter(|_| self.interactive()) else { return watched };
+        if !self.interactive() {
+            return watched;
+        }
+        let width = self.width().unwrap_or(USUAL_WIDTH);
         let stop = Stop::new();
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(stop.clone());
         watched.control.stop = Some(stop);
@@ -129,8 +135,8 @@ pub struct Watched<'a> {
 impl Watched<'_> {
     /// Replaces the line that shows how the search goes.
     pub fn show(&self, text: &str) {
-        if let Some(width) = self.terminal.width().filter(|_| self.terminal.interactive()) {
-            show_line(text, width);
+        if self.terminal.interactive() {
+            show_line(text, self.terminal.width().unwrap_or(USUAL_WIDTH));
         }
     }
 }

@@ -3,11 +3,11 @@
 use super::board::{BoardStyle, Marks, difference};
 use super::commands::{Command, HELP, rules};
 use super::moves::{Meaning, find};
-use super::review::{in_order, percent, review};
+use super::review::{Mistake, in_order, percent, review};
 use super::saved::{KeptGames, Saved, free_name};
 use super::terminal::{Asked, THINKING, Terminal};
 use super::threats::threatened;
-use crate::errors::agent_error;
+use crate::errors::{agent_error, usage};
 use crate::shell::shell_word;
 use crate::verbs::say;
 use crate::{open, spec};
@@ -155,9 +155,7 @@ impl Game {
     }
 
     fn tell_result(&mut self) -> Result<()> {
-        if let Some(file) = self.kept.take() {
-            let _ = std::fs::remove_file(file); // it was kept while unfinished only
-        }
+        self.forget();
         if self.resigned {
             return self.terminal.say(format!("You resign; {} wins.", self.role(self.person.other())));
         }
@@ -194,19 +192,13 @@ impl Game {
             Command::Help => self.terminal.say(format!("{}\n{HELP}", self.moves()))?,
             Command::Rules => self.terminal.say(rules(&*self.table))?,
             Command::Moves => self.terminal.say(self.moves())?,
-            Command::Hint => {
-                let choice = self.advice()?;
-                let best = self.best();
-                self.terminal.say(format!("{best} would play {}", self.opinion(&choice)))?;
-            }
-            Command::Eval => {
-                let chances = percent(&self.advice()?.value, self.person);
-                self.terminal.say(format!("Your chances: {chances:.0} %, judged by {}.", self.best()))?;
-            }
+            Command::Hint => self.hint()?,
+            Command::Eval => self.eval()?,
             Command::Undo => self.undo()?,
             Command::Switch => {
                 self.person = self.person.other();
                 self.drawn = false;
+                self.keep();
                 self.terminal.say(format!("You are {} now.", self.piece(self.person)))?;
             }
             Command::Show => self.draw()?,
@@ -244,13 +236,22 @@ impl Game {
         }
     }
 
-    /// Keeps the unfinished game; whether it could.
+    /// Keeps the unfinished game, if anything was played; whether it could.
     fn keep(&mut self) -> bool {
-        let Some(games) = KeptGames::open().filter(|_| !self.session.position().moves().is_empty()) else {
+        if self.session.position().moves().is_empty() {
+            self.forget();
             return false;
-        };
+        }
+        let Some(games) = KeptGames::open() else { return false };
         let file = self.kept.get_or_insert_with(|| games.new_file(self.table.info())).clone();
         games.keep(&self.saved(), &file).is_ok()
+    }
+
+    /// Keeps the game no longer.
+    fn forget(&mut self) {
+        if let Some(file) = self.kept.take() {
+            let _ = std::fs::remove_file(file); // what cannot be removed is only kept longer
+        }
     }
 
     fn saved(&self) -> Saved {
@@ -272,47 +273,59 @@ impl Game {
     fn best(&self) -> Spec {
         let opponent = self.session.spec();
         match level(opponent) {
-            Some((_, model)) => {
-                let mut best = opponent.clone();
-                best.name = format!("level:best{model}");
-                best
-            }
             None if self.session.limits().is_empty() => spec(DEFAULT_AGENT).expect("the default agent is well formed"),
-            None => opponent.clone(),
+            _ => at_best(opponent),
         }
     }
 
     /// Whether the opponent tells its view and its plan: not if it plays below its best, for then its view is wrong and its
     /// plan the only secret it has.
     fn opponent_is_open(&self) -> bool {
-        level(self.session.spec()).is_none_or(|(level, _)| level == "best")
+        at_best(self.session.spec()) == *self.session.spec()
     }
 
-    /// The agent that advises, at this position.
-    fn adviser(&mut self) -> Result<&mut Session> {
+    /// Makes the agent that advises, or brings it to this position.
+    fn prepare_adviser(&mut self) -> Result<()> {
         let (best, position) = (self.best(), self.session.position().boxed_clone());
         match &mut self.adviser {
             Some(adviser) => adviser.set(position)?,
             none => *none = Some(session(&self.table, &best, self.seed, position)?),
         }
-        Ok(self.adviser.as_mut().expect("it was made"))
+        Ok(())
     }
 
     /// What the best agent thinks of the position.
     fn advice(&mut self) -> Result<Choice> {
-        self.adviser()?;
-        let (role, mover) = (self.role(self.person), self.person);
-        let watched = self.terminal.watch(move |c| format!("{THINKING} {:.0} % for {role}", percent(&c.value, mover)));
+        self.prepare_adviser()?;
+        let (role, person) = (self.role(self.person), self.person);
+        let watched = self.terminal.watch(move |c| format!("{THINKING} {:.0} % for {role}", percent(&c.value, person)));
         let adviser = self.adviser.as_mut().expect("it was made");
         Ok(adviser.choose(&watched.control)?)
     }
 
+    // An adviser that fails costs its answer, not the game.
+
+    fn hint(&mut self) -> Result<()> {
+        let advice = self.advice();
+        self.terminal.say(match advice {
+            Ok(choice) => format!("{} would play {}", self.best(), self.opinion(&choice)),
+            Err(e) => format!("There is no hint: {e:#}"),
+        })
+    }
+
+    fn eval(&mut self) -> Result<()> {
+        let advice = self.advice();
+        self.terminal.say(match advice {
+            Ok(c) => format!("Your chances: {:.0} %, judged by {}.", percent(&c.value, self.person), self.best()),
+            Err(e) => format!("There is no evaluation: {e:#}"),
+        })
+    }
+
     fn review(&mut self) -> Result<()> {
-        self.adviser()?;
-        let watched = self.terminal.watch(|_| String::new());
-        let adviser = self.adviser.as_mut().expect("it was made");
-        let (mistakes, whole) = review(adviser, self.session.position(), self.person, &watched)?;
-        drop(watched);
+        let (mistakes, whole) = match self.mistakes() {
+            Ok(found) => found,
+            Err(e) => return self.terminal.say(format!("There is no review: {e:#}")),
+        };
         let (count, best) = (mistakes.len(), self.best());
         let part = if whole { "" } else { " in the part that was gone over" };
         self.terminal.say(match count {
@@ -328,6 +341,14 @@ impl Game {
             self.terminal.say(format!("  move {}: {played}, better {better}: {chances}", m.number))?;
         }
         Ok(())
+    }
+
+    /// The person's mistakes so far, and whether the whole game was gone over.
+    fn mistakes(&mut self) -> Result<(Vec<Mistake>, bool)> {
+        self.prepare_adviser()?;
+        let watched = self.terminal.watch(|_| String::new());
+        let adviser = self.adviser.as_mut().expect("it was made");
+        review(adviser, self.session.position(), self.person, &watched)
     }
 
     /// Takes back to the person's move before.
@@ -429,6 +450,9 @@ impl Game {
 
 /// An agent at a position.
 fn session(table: &Arc<dyn Table>, spec: &Spec, seed: u64, position: Box<dyn Position>) -> Result<Session> {
+    if table.info().players() != 2 {
+        return Err(usage("play is for games of two"));
+    }
     let mut session = Session::new(table.clone(), spec.clone(), seed).map_err(|e| agent_error(&**table, spec, &e))?;
     session.set(position)?;
     Ok(session)
@@ -444,6 +468,15 @@ pub fn setup(table: Arc<dyn Table>, saved: Saved, kept: Option<PathBuf>) -> Resu
 fn level(spec: &Spec) -> Option<(&str, &str)> {
     let level = spec.name.strip_prefix("level:")?;
     Some(level.split_at(level.find('@').unwrap_or(level.len())))
+}
+
+/// The agent at the best of its levels; itself if it has none.
+fn at_best(spec: &Spec) -> Spec {
+    let mut best = spec.clone();
+    if let Some((_, model)) = level(spec) {
+        best.name = format!("level:best{model}");
+    }
+    best
 }
 
 /// The board before the moves with which one player ended the game so far; `None` if nothing was played.
@@ -472,6 +505,9 @@ mod tests {
         assert_eq!(read("level:3").as_deref(), Some("3 "));
         assert_eq!(read("level:best@runs/x").as_deref(), Some("best @runs/x"));
         assert_eq!(read("uct"), None);
+        let best = |name: &str| at_best(&Spec::word(name)).name;
+        assert_eq!([best("level:3"), best("level:3@a b")], ["level:best", "level:best@a b"]);
+        assert_eq!([best("level:best@x"), best("random")], ["level:best@x", "random"]);
     }
 
     #[test]

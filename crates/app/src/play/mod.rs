@@ -70,9 +70,6 @@ impl Play {
                 self.saved(saved, table, Some(file))?
             }
         };
-        if setup.table.info().players() != 2 {
-            return Err(usage("play is for games of two"));
-        }
         setup.person = match (self.first, self.second) {
             (true, _) => Player(0),
             (_, true) => Player(1),

@@ -14,6 +14,9 @@ const MOVES: usize = 16;
 /// So many replies at most, over all moves: more are not looked at.
 const REPLIES: usize = 4000;
 
+/// If nothing can be taken after so many moves, no more are tried.
+const QUIET: usize = 4;
+
 /// What a piece went through.
 #[derive(Default)]
 struct Fate {
@@ -36,9 +39,13 @@ pub fn threatened(table: &dyn Table, position: &dyn Position) -> Places {
     }
     let (mut mine, mut theirs) = (HashSet::new(), HashSet::new());
     let mut fates: HashMap<Fact, Fate> = HashMap::new();
-    let (legal, mut facts, mut left) = (position.legal(), Vec::new(), REPLIES);
+    let (legal, mut facts, mut left, mut tried) = (position.legal(), Vec::new(), REPLIES, 0);
     for &m in legal.iter().step_by(legal.len().div_ceil(MOVES).max(1)) {
         let mut child = position.boxed_clone();
+        if tried == QUIET && fates.values().all(|fate| fate.by.is_none()) {
+            break;
+        }
+        tried += 1;
         if child.play(m).is_err() || child.outcome().is_some() || child.mover() == me {
             continue;
         }

@@ -278,10 +278,10 @@ impl Game {
         }
     }
 
-    /// Whether the opponent tells its view and its plan: not if it plays below its best, for then its view is wrong and its
-    /// plan the only secret it has.
+    /// Whether the opponent tells its view and its plan: not if it does not search, for then it has none; nor if it plays
+    /// below its best, for then its view is wrong and its plan would give it away.
     fn opponent_is_open(&self) -> bool {
-        at_best(self.session.spec()) == *self.session.spec()
+        !self.session.limits().is_empty() && at_best(self.session.spec()) == *self.session.spec()
     }
 
     /// Makes the agent that advises, or brings it to this position.

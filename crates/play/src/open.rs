@@ -5,7 +5,7 @@ use crate::baselines;
 use crate::parts::near;
 use crate::spec::short;
 use crate::table::{NativeTable, Table, TableBuilder};
-use ludex_core::{Game, TextError};
+use ludex_core::{Game, GameInfo, TextError};
 use ludex_games::{Breakthrough, Checkers, Connect4, Dots, Draw, Mnk, Morris, Othello, Score};
 use ludex_gdl::{GdlGame, GdlOptions};
 use std::collections::BTreeMap;
@@ -49,20 +49,85 @@ pub struct Listing {
     pub name: &'static str,
     /// Its options, as in the help.
     pub options: &'static str,
+    /// The rules in a few lines, and how each kind of move is typed.
+    pub rules: &'static str,
 }
 
 /// All native games.
 pub const GAMES: [Listing; 9] = [
-    Listing { name: "tictactoe", options: "" },
-    Listing { name: "connect4", options: "COLSxROWSxK (7x6x4)" },
-    Listing { name: "othello", options: "COLSxROWS (8x8; 4, 6 or 8 each)" },
-    Listing { name: "morris", options: "draw=repetition | draw=turns200" },
-    Listing { name: "dots", options: "COLSxROWS boxes (5x5), score=win | score=margin" },
-    Listing { name: "gomoku", options: "COLSxROWSxK (15x15x5), exact" },
-    Listing { name: "mnk", options: "COLSxROWSxK (3x3x3), exact" },
-    Listing { name: "breakthrough", options: "COLSxROWS (8x8)" },
-    Listing { name: "checkers", options: "COLSxROWS (8x8), draw=N (40)" },
+    Listing {
+        name: "tictactoe",
+        options: "",
+        rules: "In turn, put a piece on an empty square; three in a row, column or diagonal win.\n\
+            A move is the square: b2 is column b, row 2, counted from the top.",
+    },
+    Listing {
+        name: "connect4",
+        options: "COLSxROWSxK (7x6x4)",
+        rules: "In turn, drop a piece into a column that is not full; it falls as far as it can. Four in a row, column or \
+            diagonal win (or as many as the last number of the game's size says); a full board is a draw.\n\
+            A move is the column, counted from the left: 4",
+    },
+    Listing {
+        name: "othello",
+        options: "COLSxROWS (8x8; 4, 6 or 8 each)",
+        rules: "In turn, place a disc so that it encloses opposing discs in a line between itself and another disc of yours; \
+            all enclosed discs become yours. When neither side can move, whoever has more discs wins.\n\
+            A move is the square: c4 is column c, row 4, counted from the top. Who has no such move types pass.",
+    },
+    Listing {
+        name: "morris",
+        options: "draw=repetition | draw=turns200",
+        rules: "Each side places nine men in turn, then moves one along a line to a free point; with three men left, to any \
+            free point. Three in a line make a mill and take a man, from a mill only if all men stand in mills. Who has two \
+            men left, or cannot move, loses.\n\
+            Place: d7. Move or fly: d7-g7. Take a man: xa4, which is a move of its own, typed after the mill is closed.",
+    },
+    Listing {
+        name: "dots",
+        options: "COLSxROWS boxes (5x5), score=win | score=margin",
+        rules: "In turn, draw an edge. Who draws the fourth edge of a box owns it and moves again. When all edges are drawn, \
+            whoever owns more boxes wins.\n\
+            Edges count from 0 at the top left. A horizontal edge is h and its line and column: h0,2. A vertical edge is v \
+            and its row and line: v1,0.",
+    },
+    Listing {
+        name: "gomoku",
+        options: "COLSxROWSxK (15x15x5), exact",
+        rules: "In turn, put a piece on an empty square; five in a row, column or diagonal win (or as many as the last \
+            number of the game's size says). With the option exact, longer rows do not win.\n\
+            A move is the square: h8 is column h, row 8, counted from the top.",
+    },
+    Listing {
+        name: "mnk",
+        options: "COLSxROWSxK (3x3x3), exact",
+        rules: "In turn, put a piece on an empty square; as many in a row, column or diagonal as the last number of the \
+            game's size win. With the option exact, longer rows do not win.\n\
+            A move is the square: b2 is column b, row 2, counted from the top.",
+    },
+    Listing {
+        name: "breakthrough",
+        options: "COLSxROWS (8x8)",
+        rules: "In turn, move a man one square forward, straight or diagonally, to an empty square; diagonally also onto an \
+            opposing man, which is taken. Who reaches the last row, or takes all men, wins.\n\
+            A move is from and to: a2b3. X sits at the bottom and moves up.",
+    },
+    Listing {
+        name: "checkers",
+        options: "COLSxROWS (8x8), draw=N (40)",
+        rules: "In turn, move a man one square diagonally forward, or jump over an adjacent opposing piece, which is taken. \
+            Jumps are forced, any of them, and go on with the same piece as long as it can jump. A man that reaches the last \
+            row becomes a king, which moves and jumps backwards too, and ends the turn. Who cannot move loses; so many \
+            moves without a jump as the option draw says are a draw.\n\
+            A move is from and to: c3d4. A jump too: c3e5; of several jumps each is a move of its own: c3e5, then e5g7. \
+            X sits at the bottom and moves up.",
+    },
 ];
+
+/// The listing of an opened game; `None` for rulesheets and for tables of one's own.
+pub fn listing(info: &GameInfo) -> Option<&'static Listing> {
+    GAMES.iter().find(|g| g.name == info.family())
+}
 
 /// Opens a game by its name.
 pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {

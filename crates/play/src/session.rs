@@ -3,7 +3,7 @@
 use crate::agent::{Agent, AgentError};
 use crate::spec::{Spec, SpecError, short};
 use crate::table::{Position, Table};
-use ludex_core::{Choice, Control, Move, TextError};
+use ludex_core::{Choice, Control, LimitKind, Move, TextError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -36,6 +36,11 @@ impl Session {
     /// The agent's spec.
     pub fn spec(&self) -> &Spec {
         &self.spec
+    }
+
+    /// The limits that the agent counts; none if it chooses at once.
+    pub fn limits(&self) -> &[LimitKind] {
+        self.agent.limits()
     }
 
     /// Begins anew, at the start of this game or of another one with the same agent; a failure changes nothing.

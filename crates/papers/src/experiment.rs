@@ -6,7 +6,7 @@
 use crate::duels::Arena;
 use crate::paper::Paper;
 use crate::paper_table::{PaperTable, TableText};
-use ludex_play::{ModelRef, Spec, Table, in_parallel};
+use ludex_play::{ModelRef, Spec, Table, try_in_parallel};
 use ludex_train::plot::{Frame, Series, svg};
 use ludex_train::store::{Result, Run, RunError, RunObserver, Silent, branch};
 use ludex_train::{Job, Plan, Report, check_bounds, options, read_options, systems::system};
@@ -184,18 +184,7 @@ impl Experiment {
 
     /// Learns with several seeds, as many at a time as there are threads; for systems that learn on one.
     pub(crate) fn learn_all(&self, label: &str, seeds: &[u64], own: &[String]) -> Result<Vec<Report>> {
-        let todo: Vec<(usize, u64)> = seeds.iter().copied().enumerate().collect();
-        let mut all: Vec<Option<Result<Report>>> = seeds.iter().map(|_| None).collect();
-        in_parallel(
-            &todo,
-            self.threads,
-            |(i, seed)| Some((i, self.learn(label, seed, own))),
-            |(i, learned)| {
-                all[i] = Some(learned);
-                all[i].as_ref().is_some_and(Result::is_ok)
-            },
-        );
-        all.into_iter().flatten().collect()
+        try_in_parallel(seeds.len(), self.threads, |i| self.learn(label, seeds[i], own))
     }
 
     /// Learns from the examples of the run `from`, with other settings of what comes after `stages`.

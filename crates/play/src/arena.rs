@@ -205,8 +205,8 @@ impl Contest {
             let slot = r.pair * pairings.len() + r.pairing;
             results[slot] = Some(r);
         }
-        let mut test = SequentialTest::new(self.sprt);
-        let decided = test.update(&results);
+        let mut test = self.sprt.and_then(|plan| Sprt::new(plan).ok());
+        let decided = decide(&mut test, &results);
         let todo: Vec<usize> = (0..total).filter(|&i| results[i].is_none() && !decided).collect();
         let mut failed = None;
         let work = |i: usize| {
@@ -214,11 +214,11 @@ impl Contest {
             let work = PairWork { pairing, agents: pairings[pairing], pair, opening: &starts[pair] };
             Some((i, self.pair(table, &work, stop).transpose()?))
         };
-        in_parallel(&todo, threads, work, |(i, result)| match result {
+        in_parallel(todo.into_iter(), threads, work, |(i, result)| match result {
             Ok(result) => {
                 tell(&result);
                 results[i] = Some(result);
-                !test.update(&results)
+                !decide(&mut test, &results)
             }
             Err(e) => {
                 failed = Some(e);
@@ -228,7 +228,9 @@ impl Contest {
         if let Some(e) = failed {
             return Err(e);
         }
-        results.truncate(test.verdict_at.unwrap_or(total));
+        if let Some(test) = test.filter(|t| t.verdict != Verdict::Continue) {
+            results.truncate(test.pairs.pairs() as usize);
+        }
         Ok(results.into_iter().flatten().collect())
     }
 
@@ -276,32 +278,16 @@ pub fn outcome(payoffs: &Payoffs, p: Player) -> Outcome {
     }
 }
 
-/// Follows a sequential test in the order of the pairs, whatever order they end in.
-struct SequentialTest {
-    sprt: Option<Sprt>,
-    read: usize,
-    verdict_at: Option<usize>,
-}
-
-impl SequentialTest {
-    fn new(plan: Option<SprtPlan>) -> Self {
-        SequentialTest { sprt: plan.and_then(|p| Sprt::new(p).ok()), read: 0, verdict_at: None }
+/// Gives a sequential test the pairs that it has not counted, in their order, whatever order they end in; whether it has a
+/// verdict.
+fn decide(test: &mut Option<Sprt>, results: &[Option<PairResult>]) -> bool {
+    let Some(test) = test else { return false };
+    while test.verdict == Verdict::Continue
+        && let Some(Some(r)) = results.get(test.pairs.pairs() as usize)
+    {
+        test.update(r.pair());
     }
-
-    /// Whether there is a verdict.
-    fn update(&mut self, results: &[Option<PairResult>]) -> bool {
-        if let Some(sprt) = &mut self.sprt {
-            while self.verdict_at.is_none()
-                && let Some(Some(r)) = results.get(self.read)
-            {
-                self.read += 1;
-                if sprt.update(r.pair()) != Verdict::Continue {
-                    self.verdict_at = Some(self.read);
-                }
-            }
-        }
-        self.verdict_at.is_some()
-    }
+    test.verdict != Verdict::Continue
 }
 
 /// Adds up the results of each pairing.

@@ -17,12 +17,12 @@ use crate::store::{Parts, Result, RunError};
 use ludex_core::{Choice, Control, Game, Limit, LimitKind, Payoffs, Player, Rng, Search, mix};
 use ludex_learn::Encoder;
 use ludex_play::openings::random_plies;
-use ludex_play::{Agent, AgentError, NativeTable, Position, Spec, Table, TypedPosition, play_match};
+use ludex_play::{Agent, AgentError, NativeTable, Position, Spec, Table, TypedPosition, lock, play_match};
 use ludex_search::backward::{BackwardOptions, Consistent, Frontier, NoFrontier, Pruning, deepen, full_width};
 use ludex_search::{AlphaBeta, ExactObserver, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 /// The sources of labels, the most reliable first; records have their numbers.
 pub const SOURCES: [&str; 3] = ["terminal", "consistent", "ramp"];
@@ -146,10 +146,6 @@ struct ProofAgent<G: Game> {
     record: bool,
     bootstrap: Option<Bootstrap>,
     shared: Arc<Mutex<Shared<G>>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 impl<G: Game> Agent for ProofAgent<G> {

@@ -4,7 +4,7 @@ use crate::driver::Context;
 use crate::records::{Child, Played, Record, Records, RootMove};
 use crate::store::{Parts, Result, RunError};
 use ludex_core::{Control, Fact, Rng};
-use ludex_play::{Episode, PlyView, Position, Spec, Table, play_match};
+use ludex_play::{Episode, PlyView, Position, Spec, Table, lock, play_match};
 use std::sync::Mutex;
 
 /// Records that are made of the moves of a match.
@@ -139,12 +139,11 @@ impl Recent {
     /// The position of this number; made if it is not among the last few.
     pub fn get(&self, number: usize, make: impl FnOnce() -> Result<Box<dyn Position>>) -> Result<Box<dyn Position>> {
         const FEW: usize = 64;
-        let lock = || self.0.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some((_, position)) = lock().iter().find(|(n, _)| *n == number) {
+        if let Some((_, position)) = lock(&self.0).iter().find(|(n, _)| *n == number) {
             return Ok(position.clone());
         }
         let made = make()?;
-        let mut recent = lock();
+        let mut recent = lock(&self.0);
         let old = (recent.len() + 1).saturating_sub(FEW);
         recent.drain(..old);
         recent.push((number, made.clone()));

@@ -17,7 +17,7 @@
 use ludex_learn::Model;
 use ludex_play::arena::{Contest, ContestError, Manifest, PairResult};
 use ludex_play::manifest::{self, Entry};
-use ludex_play::{SpecError, Stop, Table, in_parallel};
+use ludex_play::{SpecError, Stop, Table, in_parallel, lock};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Why a run cannot go on: one line.
@@ -102,7 +102,9 @@ pub trait Artifact: Sized + Send {
     /// Reads a file whose checksum was right.
     fn from_bytes(bytes: &[u8]) -> Result<Self, String>;
     /// Rows, for the manifest.
-    fn rows(&self) -> u64;
+    fn rows(&self) -> u64 {
+        1
+    }
 }
 
 /// Anything that serde knows, kept as JSON.
@@ -119,9 +121,17 @@ impl<T: Serialize + DeserializeOwned + Send> Artifact for Json<T> {
     fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(bytes).map(Json).map_err(|e| e.to_string())
     }
+}
 
-    fn rows(&self) -> u64 {
-        1
+impl Artifact for Model {
+    const SUFFIX: &'static str = "";
+
+    fn to_bytes(&self) -> Vec<u8> {
+        Model::to_bytes(self)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        Model::from_bytes(bytes).map_err(|e| e.to_string())
     }
 }
 
@@ -136,11 +146,6 @@ pub struct Run {
     audit: Option<Audit>,
     /// Held as long as the run is open: nobody else works on it.
     _lock: Option<File>,
-}
-
-/// Locks what no panic can leave in disorder.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// What is made again and compared.
@@ -171,6 +176,8 @@ pub struct Findings {
 
 const CONFIG: &str = "config.toml";
 const MANIFEST: &str = manifest::FILE;
+/// The stage whose parts are models.
+const MODEL: &str = "model/";
 
 /// The name of a part of a stage.
 fn part_name(stage: &str, number: usize) -> String {
@@ -184,7 +191,6 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// Writes aside, syncs, renames: the file is there whole or not at all.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |e| RunError::File(path.into(), e);
     let aside = path.with_file_name(format!(".{}.new", path.file_name().unwrap_or_default().to_string_lossy()));
     let write = || -> io::Result<()> {
         let mut file = File::create(&aside)?;
@@ -199,7 +205,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     };
     write().map_err(|e| {
         let _ = fs::remove_file(&aside);
-        failed(e)
+        RunError::File(path.into(), e)
     })
 }
 
@@ -425,7 +431,7 @@ impl Run {
             }))
         };
         let (mut done, mut failed) = (0, None);
-        in_parallel(&todo, self.threads, make, |result| {
+        in_parallel(todo.iter().copied(), self.threads, make, |result| {
             let made = result.map(|(i, bytes)| {
                 self.observer.part();
                 done += 1;
@@ -483,9 +489,12 @@ impl Run {
         if self.compare(part, &hash) {
             return Ok(());
         }
-        let file = format!("parts/{}.{}", part.replace('/', "-"), T::SUFFIX);
+        let model = part.starts_with(MODEL);
+        let suffix = T::SUFFIX;
+        let file = if model { format!("models/{hash}") } else { format!("parts/{}.{suffix}", part.replace('/', "-")) };
         write_whole(&self.dir.join(&file), &bytes)?;
-        if self.entry(part).is_some_and(|e| e.sha256 != hash) {
+        // A model may differ: what a run had learned when it was stopped is not what it ends with.
+        if !model && self.entry(part).is_some_and(|e| e.sha256 != hash) {
             self.observer.note(&format!("part {part} came out differently than before: another version made it"));
         }
         self.commit(Entry { part: part.into(), file, rows: made.rows(), sha256: hash })
@@ -507,20 +516,12 @@ impl Run {
 
     /// The model of this name, if it is finished (and no audit wants it made again).
     pub fn find_model(&self, name: &str) -> Result<Option<Model>> {
-        Ok(self.find(&format!("model/{name}"))?.map(|StoredModel(model)| model))
+        self.find(&format!("{MODEL}{name}"))
     }
 
     /// Writes and commits a model; an audit compares it instead.
     pub fn keep_model(&self, name: &str, model: &Model) -> Result<()> {
-        let part = format!("model/{name}");
-        let bytes = model.to_bytes();
-        let hash = sha256(&bytes);
-        if self.compare(&part, &hash) {
-            return Ok(());
-        }
-        let file = format!("models/{hash}");
-        write_whole(&self.dir.join(&file), &bytes)?;
-        self.commit(Entry { part, file, rows: 1, sha256: hash })
+        self.keep(&format!("{MODEL}{name}"), model)
     }
 
     /// Writes and commits a model unless it is there already.
@@ -533,7 +534,7 @@ impl Run {
 
     /// Where the model of this name is, if it is finished.
     pub fn model_path(&self, name: &str) -> Option<PathBuf> {
-        self.entry(&format!("model/{name}")).map(|e| self.dir.join(e.file))
+        self.entry(&format!("{MODEL}{name}")).map(|e| self.dir.join(e.file))
     }
 
     /// What an unfinished learner saved. An audit learns from the beginning.
@@ -617,16 +618,6 @@ pub struct Parts<'r, T> {
 }
 
 impl<T: Artifact> Parts<'_, T> {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.parts
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.parts == 0
-    }
-
     /// Part `i`, read from its file.
     pub fn read(&self, i: usize) -> Result<T> {
         let name = part_name(&self.stage, i);
@@ -639,23 +630,5 @@ impl<T: Artifact> Parts<'_, T> {
     /// All parts in order, one at a time.
     pub fn iter(&self) -> impl Iterator<Item = Result<T>> + '_ {
         (0..self.parts).map(|i| self.read(i))
-    }
-}
-
-struct StoredModel(Model);
-
-impl Artifact for StoredModel {
-    const SUFFIX: &'static str = "";
-
-    fn to_bytes(&self) -> Vec<u8> {
-        self.0.to_bytes()
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
-        Model::from_bytes(bytes).map(StoredModel).map_err(|e| e.to_string())
-    }
-
-    fn rows(&self) -> u64 {
-        1
     }
 }

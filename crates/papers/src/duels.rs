@@ -73,7 +73,7 @@ impl Duel {
 
 impl Duels {
     fn total(&self, of: impl Fn(&Pairs) -> Wdl) -> Wdl {
-        total(self.0.iter().map(|d| of(&d.pairs)))
+        self.0.iter().fold(Wdl::default(), |sum, d| sum.plus(&of(&d.pairs)))
     }
 
     fn mean(&self, of: impl Fn(&Duel) -> f64) -> f64 {
@@ -126,10 +126,6 @@ impl Duels {
         let [a, b] = self.ms();
         if b > 0.0 { a / b } else { 1.0 }
     }
-}
-
-pub(crate) fn total(all: impl Iterator<Item = Wdl>) -> Wdl {
-    all.fold(Wdl::default(), |a, b| Wdl::new(a.wins + b.wins, a.draws + b.draws, a.losses + b.losses))
 }
 
 /// The mean score over training seeds and where it lies: seeds first, pairs second.

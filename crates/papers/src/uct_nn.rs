@@ -156,12 +156,11 @@ struct Standing {
 
 impl Standing {
     fn add(&mut self, first: Wdl, second: Wdl) {
-        self.first = total([self.first, first].into_iter());
-        self.second = total([self.second, second].into_iter());
+        (self.first, self.second) = (self.first.plus(&first), self.second.plus(&second));
     }
 
     fn wdl(&self) -> Wdl {
-        total([self.first, self.second].into_iter())
+        self.first.plus(&self.second)
     }
 
     /// The paper's scores, as first, as second, and in all.

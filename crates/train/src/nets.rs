@@ -3,7 +3,7 @@
 use crate::dataset::{Dataset, SplitBy};
 use crate::driver::{Context, Stream};
 use crate::fit::{ErrorPoint, Fit, Learner, split_checkpoint};
-use crate::store::{Json, Result, RunError};
+use crate::store::{Result, RunError};
 use ludex_core::Rng;
 use ludex_learn::*;
 use serde::{Deserialize, Serialize};
@@ -151,24 +151,23 @@ impl ElmOptions {
 
     /// The layer: as given, or by cross-validation on the first training set; and the time that took, if it was done now.
     pub fn hidden_layer(&self, cx: &Context<'_>, data: &Data) -> Result<(HiddenLayer, Duration)> {
-        const PART: &str = "hidden/0000";
-        let (seed, n, start) = (cx.seed(Stream::Weights), data.len(), Instant::now());
+        let (seed, n, mut took) = (cx.seed(Stream::Weights), data.len(), Duration::ZERO);
         if self.hidden > 0 || n < 2 * self.search.folds {
             let hidden = if self.hidden > 0 { self.hidden } else { self.search.first };
-            return Ok((HiddenLayer { hidden, seed, tried: vec![] }, Duration::ZERO));
+            return Ok((HiddenLayer { hidden, seed, tried: vec![] }, took));
         }
-        if let Some(Json(layer)) = cx.run.find::<Json<HiddenLayer>>(PART)? {
-            return Ok((layer, Duration::ZERO));
-        }
-        cx.run.observer().note("cross-validating the hidden size");
-        let mut rows: Vec<u32> = (0..n as u32).collect();
-        Rng::stream(seed, 1).shuffle(&mut rows);
-        rows.truncate(if self.search_examples > 0 { self.search_examples.max(2 * self.search.folds) } else { n });
-        let chosen = choose_hidden_size(self.config(0), &self.search, data, &rows, seed)?;
-        let tried = chosen.tried.iter().map(|(m, e)| (*m, e.train, e.validation.unwrap_or(f64::MAX))).collect();
-        let layer = HiddenLayer { hidden: chosen.hidden, seed: chosen.seed, tried };
-        cx.run.keep(PART, &Json(layer.clone()))?;
-        Ok((layer, start.elapsed()))
+        let layer = cx.run.once("hidden/0000", || {
+            let start = Instant::now();
+            cx.run.observer().note("cross-validating the hidden size");
+            let mut rows: Vec<u32> = (0..n as u32).collect();
+            Rng::stream(seed, 1).shuffle(&mut rows);
+            rows.truncate(if self.search_examples > 0 { self.search_examples.max(2 * self.search.folds) } else { n });
+            let chosen = choose_hidden_size(self.config(0), &self.search, data, &rows, seed)?;
+            let tried = chosen.tried.iter().map(|(m, e)| (*m, e.train, e.validation.unwrap_or(f64::MAX))).collect();
+            took = start.elapsed();
+            Ok(HiddenLayer { hidden: chosen.hidden, seed: chosen.seed, tried })
+        })?;
+        Ok((layer, took))
     }
 }
 

@@ -33,7 +33,7 @@ pub struct PolicyDataset {
 }
 
 /// What searches say about one move of a state.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct MoveStats {
     visits: f64,
     /// What it was worth to the chooser, by visits.
@@ -49,15 +49,6 @@ struct Pattern {
 }
 
 impl Pattern {
-    fn stats(&mut self, m: u32) -> &mut MoveStats {
-        let found = self.moves.iter().position(|(n, _)| *n == m);
-        let i = found.unwrap_or_else(|| {
-            self.moves.push((m, MoveStats::default()));
-            self.moves.len() - 1
-        });
-        &mut self.moves[i].1
-    }
-
     /// How much each move is liked, from 0 to 1.
     fn liked(&self, target: PolicyTarget) -> Vec<(u32, f64)> {
         let most = |f: fn(&MoveStats) -> f64| self.moves.iter().map(|(_, s)| f(s)).fold(f64::MIN_POSITIVE, f64::max);
@@ -153,11 +144,14 @@ fn patterns(parts: &Parts<'_, Records<RootMove>>, encoder: &Encoder) -> Result<(
         };
         let (inputs, values): (Vec<u32>, Vec<f32>) = code.row().iter().map(|(i, v)| (i as u32, v)).unzip();
         let values = if values.iter().all(|&v| v == 1.0) { Vec::new() } else { values };
-        unique.join(&key, Pattern { inputs, values, moves: vec![(m, said)] }, |old, _| {
-            let stats = old.stats(m);
-            stats.visits += said.visits;
-            stats.total += said.total;
-            stats.played += said.played;
+        let new = Pattern { inputs, values, moves: vec![(m, said)] };
+        unique.join(&key, new, |old, _| match old.moves.iter_mut().find(|(n, _)| *n == m) {
+            Some((_, stats)) => {
+                stats.visits += said.visits;
+                stats.total += said.total;
+                stats.played += said.played;
+            }
+            None => old.moves.push((m, said)),
         });
     })?;
     Ok((unique.items, states))

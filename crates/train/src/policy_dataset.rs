@@ -3,9 +3,10 @@
 //!
 //! Equal states are joined before patterns are dealt out, so that no state stands in two sets.
 
-use crate::dataset::{Unique, for_each_row};
+use crate::dataset::for_each_row;
 use crate::records::{Records, RootMove};
 use crate::store::{Parts, Result};
+use indexmap::IndexMap;
 use ludex_core::{GameInfo, Move, Player, Rng};
 use ludex_learn::*;
 use serde::{Deserialize, Serialize};
@@ -120,7 +121,7 @@ impl PolicyDataset {
 
 /// All patterns, equal ones joined, and how many states there were.
 fn patterns(parts: &Parts<'_, Records<RootMove>>, encoder: &Encoder) -> Result<(Vec<Pattern>, usize)> {
-    let mut unique = Unique::<Pattern>::default();
+    let mut unique: IndexMap<Vec<u8>, Pattern> = IndexMap::new();
     let (mut code, mut states) = (EncodedRow::default(), 0);
     let seen = |m: Move, mover: Player| match encoder.mirror() {
         Some(mirror) if mover == Player(1) => mirror.moves[m.index()].0,
@@ -142,19 +143,21 @@ fn patterns(parts: &Parts<'_, Records<RootMove>>, encoder: &Encoder) -> Result<(
             total: row.visits as f64 * row.value[row.mover] as f64,
             played: row.played as u32 as f64,
         };
-        let (inputs, values): (Vec<u32>, Vec<f32>) = code.row().iter().map(|(i, v)| (i as u32, v)).unzip();
-        let values = if values.iter().all(|&v| v == 1.0) { Vec::new() } else { values };
-        let new = Pattern { inputs, values, moves: vec![(m, said)] };
-        unique.join(&key, new, |old, _| match old.moves.iter_mut().find(|(n, _)| *n == m) {
+        let pattern = unique.entry(key.clone()).or_insert_with(|| {
+            let (inputs, values): (Vec<u32>, Vec<f32>) = code.row().iter().map(|(i, v)| (i as u32, v)).unzip();
+            let values = if values.iter().all(|&v| v == 1.0) { Vec::new() } else { values };
+            Pattern { inputs, values, moves: Vec::new() }
+        });
+        match pattern.moves.iter_mut().find(|(n, _)| *n == m) {
             Some((_, stats)) => {
                 stats.visits += said.visits;
                 stats.total += said.total;
                 stats.played += said.played;
             }
-            None => old.moves.push((m, said)),
-        });
+            None => pattern.moves.push((m, said)),
+        }
     })?;
-    Ok((unique.items, states))
+    Ok((unique.into_values().collect(), states))
 }
 
 /// Patterns that are in random order already, in these proportions.

@@ -209,11 +209,7 @@ impl Contest {
         let decided = decide(&mut test, &results);
         let todo: Vec<usize> = (0..total).filter(|&i| results[i].is_none() && !decided).collect();
         let mut failed = None;
-        let work = |i: usize| {
-            let (pair, pairing) = (i / pairings.len(), i % pairings.len());
-            let work = PairWork { pairing, agents: pairings[pairing], pair, opening: &starts[pair] };
-            Some((i, self.pair(table, &work, stop).transpose()?))
-        };
+        let work = |i: usize| Some((i, self.pair(table, i, &starts[i / pairings.len()], stop).transpose()?));
         in_parallel(todo.into_iter(), threads, work, |(i, result)| match result {
             Ok(result) => {
                 tell(&result);
@@ -234,9 +230,17 @@ impl Contest {
         Ok(results.into_iter().flatten().collect())
     }
 
-    /// The two games of a pair; `None` if the contest is stopped before they end.
-    fn pair(&self, table: &dyn Table, work: &PairWork<'_>, stop: &Stop) -> Result<Option<PairResult>, ContestError> {
-        let &PairWork { pairing, agents: (a, b), pair, opening } = work;
+    /// The two games of pair `i` of all; `None` if the contest is stopped before they end.
+    fn pair(
+        &self,
+        table: &dyn Table,
+        i: usize,
+        opening: &str,
+        stop: &Stop,
+    ) -> Result<Option<PairResult>, ContestError> {
+        let pairings = self.pairings();
+        let (pair, pairing) = (i / pairings.len(), i % pairings.len());
+        let (a, b) = pairings[pairing];
         let seed = Rng::derive(Rng::derive(self.seed, 1 + pairing as u64), pair as u64);
         let control = Control { stop: Some(stop.clone()), ..Control::default() };
         let game = |swapped: usize| -> Result<GameResult, ContestError> {
@@ -259,14 +263,6 @@ impl Contest {
         let games = [game(0)?, game(1)?];
         Ok((!stop.raised()).then(|| PairResult { pairing, pair, opening: opening.into(), games }))
     }
-}
-
-/// A pair of games that is to be played.
-struct PairWork<'a> {
-    pairing: usize,
-    agents: (usize, usize),
-    pair: usize,
-    opening: &'a str,
 }
 
 /// How a match of two ended for a player.

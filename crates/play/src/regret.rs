@@ -10,7 +10,7 @@
 use crate::openings::random_plies;
 use crate::solve::{Goal, Prover, unknown_moves};
 use crate::stats::{Interval, wilson};
-use crate::table::{Position, Table};
+use crate::table::Table;
 use crate::{AgentError, Spec, SpecError, in_parallel, lock, try_in_parallel};
 use cpu_time::ThreadTime;
 use ludex_core::{Control, Limit, Move, Rng, Stop};
@@ -92,20 +92,14 @@ pub struct SetPlan {
 const FRUITLESS: u64 = 10_000;
 
 impl SetPlan {
-    /// The position of a draw, and its plies, if the game is not over before.
-    fn draw(&self, table: &dyn Table, number: u64) -> Option<(Box<dyn Position>, u32)> {
+    /// Solves a draw; `None` if the game is over before, if it cannot be solved, or if its moves are all alike.
+    fn solve(&self, table: &dyn Table, prover: &mut dyn Prover, number: u64, stop: &Stop) -> Option<SolvedPosition> {
         let mut rng = Rng::stream(self.seed, number);
         let (low, high) = (*self.plies.start(), *self.plies.end());
         let plies = low + rng.below(high - low + 1);
         let position = random_plies(table.start(), plies, &mut rng);
-        (position.moves().len() == plies as usize).then_some((position, plies))
-    }
-
-    /// Solves a draw; `None` if it cannot be solved, or if its moves are all alike.
-    fn solve(&self, table: &dyn Table, prover: &mut dyn Prover, number: u64, stop: &Stop) -> Option<SolvedPosition> {
-        let (position, plies) = self.draw(table, number)?;
         let mut moves = unknown_moves(&*position);
-        if moves.len() < 2 {
+        if position.moves().len() < plies as usize || moves.len() < 2 {
             return None;
         }
         prover.reset();

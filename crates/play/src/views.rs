@@ -1,7 +1,7 @@
 //! What programs read: positions and choices as JSON, the same from the command line, the server and Python.
 
 use crate::table::{Position, Table};
-use ludex_core::{Choice, Move, Payoffs};
+use ludex_core::{Choice, Move, Payoffs, RootMove};
 use serde::Serialize;
 
 fn names(table: &dyn Table, moves: &[Move]) -> Vec<String> {
@@ -89,12 +89,12 @@ pub struct ChoiceView {
 impl ChoiceView {
     /// The view of a choice at this table.
     pub fn new(table: &dyn Table, c: &Choice) -> Self {
-        let root = |r: &ludex_core::RootMove| RootMoveView {
-            mv: table.move_name(r.mv),
-            visits: r.visits,
-            value: r.value,
-            prior: r.prior,
-            proven: r.proven,
+        let root = |&RootMove { mv, visits, value, prior, proven }: &RootMove| RootMoveView {
+            mv: table.move_name(mv),
+            visits,
+            value,
+            prior,
+            proven,
         };
         ChoiceView {
             mv: table.move_name(c.mv),

@@ -45,6 +45,8 @@ impl CascadeOptions {
     fn config(&self, inputs: usize, examples: usize) -> CascadeConfig {
         let phase = EarlyStopping { epochs: self.epochs, patience: self.epoch_patience, ..EarlyStopping::default() };
         let few = examples < FEW;
+        // With few matches only a heavy penalty keeps the net from learning them by heart.
+        let lambdas = if few { vec![1e-3] } else { vec![1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0] };
         CascadeConfig {
             units: if self.units == 0 { inputs } else { self.units },
             patience: self.patience,
@@ -52,11 +54,7 @@ impl CascadeOptions {
             objective: self.objective,
             phase,
             output: match self.output {
-                CascadeOutput::Ridge if few => OutputTraining::Ridge { lambdas: vec![1e-3] },
-                // With few matches only a heavy penalty keeps the net from learning them by heart.
-                CascadeOutput::Ridge => {
-                    OutputTraining::Ridge { lambdas: vec![1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0] }
-                }
+                CascadeOutput::Ridge => OutputTraining::Ridge { lambdas },
                 CascadeOutput::Rprop => OutputTraining::Rprop { act: Activation::Tanh, phase },
             },
             shape: self.shape,

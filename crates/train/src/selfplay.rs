@@ -43,15 +43,9 @@ impl FromPly for RootMove {
     fn record(view: &PlyView<'_>, match_id: u32, out: &mut Records<Self>) {
         let (mover, chosen, ply) = (view.ply.mover, &view.ply.choice, view.number as u32);
         let facts = view.position.facts();
-        let row = |mv, visits, value| RootMove {
-            mover,
-            mv,
-            visits,
-            played: mv == chosen.mv,
-            match_id,
-            ply,
-            value,
-            result: chosen.value,
+        let row = |mv, visits, value| {
+            let (played, result) = (mv == chosen.mv, chosen.value);
+            RootMove { mover, mv, visits, played, match_id, ply, value, result }
         };
         let tried = chosen.root.iter().filter(|r| r.visits > 0);
         let rows: Vec<RootMove> = tried.filter_map(|r| Some(row(r.mv, count(r.visits), r.value?))).collect();

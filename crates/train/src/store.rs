@@ -395,8 +395,8 @@ impl Run {
         Ok(None)
     }
 
-    /// The committed part, if it is sound.
-    fn kept<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
+    /// The committed part, if it is sound; also in an audit, which takes a part that the clock had a say in as it is.
+    pub fn recorded<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
         let Some(bytes) = self.sound_bytes(part)? else { return Ok(None) };
         T::from_bytes(&bytes).map(Some).map_err(|e| RunError::Learning(format!("part {part}: {e}")))
     }
@@ -460,7 +460,7 @@ impl Run {
 
     /// A part that stands by itself, if it is finished (and no audit wants it made again).
     pub fn find<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
-        if self.again(part) { Ok(None) } else { self.kept(part) }
+        if self.again(part) { Ok(None) } else { self.recorded(part) }
     }
 
     /// What stands by itself as a part, or is made now and kept.
@@ -475,11 +475,6 @@ impl Run {
         let made = Json(make()?);
         self.keep(part, &made)?;
         Ok(made.0)
-    }
-
-    /// A part that the clock had a say in: an audit takes it as it is.
-    pub fn recorded<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
-        self.kept(part)
     }
 
     /// Writes and commits a part; an audit compares it instead.
@@ -544,10 +539,7 @@ impl Run {
 
     /// Saves an unfinished learner.
     pub fn save_checkpoint(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        if self.auditing() {
-            return Ok(());
-        }
-        write_whole(&self.dir.join("checkpoints").join(name), bytes)
+        if self.auditing() { Ok(()) } else { write_whole(&self.dir.join("checkpoints").join(name), bytes) }
     }
 
     /// Forgets a learner that is finished.
@@ -624,7 +616,9 @@ impl<T: Artifact> Parts<'_, T> {
         if let Some(bytes) = self.remade.get(&i) {
             return T::from_bytes(bytes).map_err(|e| RunError::Learning(format!("part {name}: {e}")));
         }
-        self.run.kept(&name)?.ok_or_else(|| RunError::Learning(format!("part {name} was damaged while it was used")))
+        self.run
+            .recorded(&name)?
+            .ok_or_else(|| RunError::Learning(format!("part {name} was damaged while it was used")))
     }
 
     /// All parts in order, one at a time.

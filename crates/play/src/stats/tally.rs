@@ -74,8 +74,7 @@ impl Wdl {
 }
 
 /// The two games of one opening, seen from our side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pair {
     /// The game in which we moved first.
     pub first: Outcome,

@@ -5,10 +5,9 @@
 //! and at equal processor time: there UCT gets as many simulations more as guided ones take longer.
 
 use crate::common::*;
-use cpu_time::ThreadTime;
 use ludex_core::GameInfo;
-use ludex_play::AgentError;
 use ludex_play::openings::{played_by, random_length};
+use ludex_play::{AgentError, try_in_parallel};
 use ludex_train::sarsa::SarsaPoint;
 use std::collections::BTreeMap;
 
@@ -163,8 +162,10 @@ fn cells(duels: &Duels) -> [String; 6] {
 }
 
 impl Stage<'_> {
+    /// Learns with several seeds, as many at a time as there are threads: each learns on one.
     fn learn(&self, label: &str, seeds: &[u64], settings: &[String]) -> Result<Vec<Report>> {
-        self.experiment.learn_all(label, seeds, &own(settings))
+        let learn = |i: usize| self.experiment.learn(label, seeds[i], &own(settings));
+        try_in_parallel(seeds.len(), self.experiment.threads, learn)
     }
 
     /// Every policy of a label against UCT with so many simulations.

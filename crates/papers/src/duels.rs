@@ -152,10 +152,5 @@ pub(crate) fn share(x: f64) -> String {
 
 /// Wins, draws and losses.
 pub(crate) fn wdl_text(wdl: &Wdl) -> String {
-    counts([wdl.wins, wdl.draws, wdl.losses])
-}
-
-/// Three numbers of games.
-pub(crate) fn counts([a, b, c]: [u32; 3]) -> String {
-    format!("{a} / {b} / {c}")
+    format!("{} / {} / {}", wdl.wins, wdl.draws, wdl.losses)
 }

@@ -212,14 +212,12 @@ pub(crate) fn proof_match<G: Game>(
         let control = Limit::nodes(l.backward_nodes).into();
         // The first player whose heuristic may be relied on stands at the bottom of the backward deepening.
         let relied = m.players.iter().zip(&mut searches).find_map(|(p, (s, _))| Some((p.bootstrap?.tolerance, s)));
-        match relied {
-            None => drop(deepen(&**game, &line, backward, &control, &mut NoFrontier, &mut labels)),
-            Some((tolerance, search)) => {
-                let mut frontier = Consistent { eval: search.eval(), tolerance };
-                let frontier: &mut dyn Frontier<G> = &mut frontier;
-                deepen(&**game, &line, backward, &control, frontier, &mut labels);
-            }
-        }
+        let mut consistent = relied.map(|(tolerance, search)| Consistent { eval: search.eval(), tolerance });
+        let frontier: &mut dyn Frontier<G> = match &mut consistent {
+            None => &mut NoFrontier,
+            Some(consistent) => consistent,
+        };
+        deepen(&**game, &line, backward, &control, frontier, &mut labels);
     }
     if l.ramp {
         let end = (line.len() - 1).max(1) as f32;

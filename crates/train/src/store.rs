@@ -142,7 +142,8 @@ pub struct Run {
     entries: Mutex<BTreeMap<String, Entry>>,
     threads: usize,
     observer: Arc<dyn RunObserver>,
-    checkpoint_interval: Duration,
+    /// How often unfinished learners are saved; zero: after every step.
+    pub checkpoint_interval: Duration,
     audit: Option<Audit>,
     /// Held as long as the run is open: nobody else works on it.
     _lock: Option<File>,
@@ -313,16 +314,6 @@ impl Run {
         let (manifest, entries) = (Mutex::new(manifest), Mutex::new(entries));
         let (dir, threads, checkpoint_interval) = (dir.into(), threads.clamp(1, 1024), Duration::from_secs(2));
         Run { dir, manifest, entries, threads, observer, checkpoint_interval, audit: None, _lock: None }
-    }
-
-    /// The same run, whose unfinished learners are saved at other intervals; zero: after every step.
-    pub fn with_checkpoint_interval(self, checkpoint_interval: Duration) -> Self {
-        Run { checkpoint_interval, ..self }
-    }
-
-    /// How often unfinished learners are saved.
-    pub fn checkpoint_interval(&self) -> Duration {
-        self.checkpoint_interval
     }
 
     /// Where it is.

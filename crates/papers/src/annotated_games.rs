@@ -6,7 +6,7 @@
 //! which the game began. Where only winning counts, payoff is the one to look at: a player who is lost, or sure to win, has
 //! no reason to care for boxes.
 
-use crate::duels::{seeds_score_text, total};
+use crate::duels::seeds_score_text;
 use ludex_core::{Control, Move, Player, Rng};
 use ludex_play::arena::outcome;
 use ludex_play::stats::{Outcome, Pair, Pairs, Wdl, bootstrap_interval};
@@ -185,7 +185,7 @@ impl SeedGames {
     }
 
     pub fn wdl(&self) -> Wdl {
-        total(self.0.iter().map(|g| g.pairs().wdl()))
+        self.0.iter().fold(Wdl::default(), |sum, g| sum.plus(&g.pairs().wdl()))
     }
 
     /// Processor milliseconds a move.

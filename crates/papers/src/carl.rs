@@ -5,10 +5,9 @@
 //! and at equal processor time: there UCT gets as many simulations more as guided ones take longer.
 
 use crate::common::*;
-use cpu_time::ThreadTime;
 use ludex_core::GameInfo;
-use ludex_play::AgentError;
 use ludex_play::openings::{played_by, random_length};
+use ludex_play::{AgentError, try_in_parallel};
 use ludex_train::sarsa::SarsaPoint;
 use std::collections::BTreeMap;
 
@@ -36,7 +35,7 @@ struct Reproduce {
 }
 
 /// What is learned, and who plays with it.
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Way {
     /// Options of learning.
@@ -53,20 +52,11 @@ struct GameChoice {
     selection: Option<Way>,
 }
 
-/// The sheets of the public repository that the paper's names stand for, by the hash of their rules (eight columns in its Connect
-/// Four); Tables 5 to 7 are of the last.
-const SHEETS: [(&str, u64); 4] = [
-    ("connectFour", 0x209b_ef69_ccc0_855a),
-    ("breakthrough", 0x891f_b2f7_918d_935e),
-    ("checkers", 0x2119_b4d9_dbfe_09d6),
-    ("breakthroughSmall", 0x400c_bf6a_a828_ddcb),
-];
-
-/// Which rules these are.
-fn rules(info: &GameInfo) -> String {
-    let known = SHEETS.iter().find(|s| s.1 == info.rules_hash);
-    let known = known.map_or("not a sheet of the paper".into(), |s| format!("the public sheet {}", s.0));
-    format!("rules {:016x}, {known}", info.rules_hash)
+/// Which rules these are: the paper's names stand for sheets of the public repository.
+fn rules(experiment: &Experiment) -> String {
+    let hash = format!("{:016x}", experiment.table.info().rules_hash);
+    let sheet = experiment.quoted("Rules", &hash).map(|sheet| format!("the public sheet {}", sheet[0]));
+    format!("rules {hash}, {}", sheet.unwrap_or("not a sheet of the paper".into()))
 }
 
 /// The game that a name or the file of a rulesheet stands for.
@@ -82,9 +72,6 @@ struct Stage<'e> {
     experiment: &'e Experiment,
     arena: Arena<'e>,
     r: Reproduce,
-    /// What is used for this game.
-    playout: Way,
-    selection: Way,
     /// The game, as quoted rows name it.
     family: String,
     /// What the table of win rates is called.
@@ -114,12 +101,11 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     if experiment.table.info().players() != 2 {
         return Err(RunError::Options("the paper's experiments are for games of two players".into()));
     }
-    let r: Reproduce = experiment.options()?;
+    let mut r: Reproduce = experiment.options()?;
     let family = family(experiment.table.info());
-    let choice = r.by_game.get(family);
-    let playout = choice.and_then(|c| c.playout.as_ref()).unwrap_or(&r.playout).clone();
-    let selection = choice.and_then(|c| c.selection.as_ref()).unwrap_or(&r.selection).clone();
-    r.check(experiment, &playout, &selection)?;
+    let GameChoice { playout, selection } = r.by_game.remove(family).unwrap_or_default();
+    (r.playout, r.selection) = (playout.unwrap_or(r.playout), selection.unwrap_or(r.selection));
+    r.check(experiment)?;
     let strength = match family {
         "breakthrough" => "Table 3",
         "checkers" => "Table 4",
@@ -131,9 +117,8 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
         (&["K", strength], Stage::policies),
         (&["Table 5", "Table 6", "Table 7"], Stage::profile),
     ];
-    experiment.make(&makers, || {
-        Ok(Stage { experiment, arena: experiment.arena()?, r, playout, selection, family: family.into(), strength })
-    })
+    experiment
+        .make(&makers, || Ok(Stage { experiment, arena: experiment.arena()?, r, family: family.into(), strength }))
 }
 
 impl Reproduce {
@@ -143,7 +128,8 @@ impl Reproduce {
         [&self.literal[..], &own, &[format!("train.games={length}")]].concat()
     }
 
-    fn check(&self, experiment: &Experiment, playout: &Way, selection: &Way) -> Result<()> {
+    fn check(&self, experiment: &Experiment) -> Result<()> {
+        let (playout, selection) = (&self.playout, &self.selection);
         let agents = [
             ("reproduce.uct", &self.uct),
             ("reproduce.playout.agent", &playout.agent),
@@ -176,8 +162,10 @@ fn cells(duels: &Duels) -> [String; 6] {
 }
 
 impl Stage<'_> {
+    /// Learns with several seeds, as many at a time as there are threads: each learns on one.
     fn learn(&self, label: &str, seeds: &[u64], settings: &[String]) -> Result<Vec<Report>> {
-        self.experiment.learn_all(label, seeds, &own(settings))
+        let learn = |i: usize| self.experiment.learn(label, seeds[i], &own(settings));
+        try_in_parallel(seeds.len(), self.experiment.threads, learn)
     }
 
     /// Every policy of a label against UCT with so many simulations.
@@ -197,13 +185,13 @@ impl Stage<'_> {
     /// Table 1: how wide and deep the game is.
     fn shape(&self) -> Result<Vec<PaperTable>> {
         let mut out = self.experiment.table("Table 1", &[]);
-        let reports = self.learn("playout", &self.experiment.seeds[..1], &self.playout.set)?;
+        let reports = self.learn("playout", &self.experiment.seeds[..1], &self.r.playout.set)?;
         let metric = |name: &str| needed(&reports[0], &format!("/metrics/{name}")).map(|n| format!("{n:.1}"));
         let [branching, depth] = self.experiment.quoted_cells("Table 1", &self.family);
         out.row(&[&"branching", &branching, &metric("branching")?, &"-"]);
         let random = format!("{:.1}", random_length(&*self.experiment.table));
         out.row(&[&"depth", &depth, &metric("plies")?, &random]);
-        out.note(rules(self.experiment.table.info()));
+        out.note(rules(self.experiment));
         Ok(vec![out])
     }
 
@@ -255,11 +243,11 @@ impl Stage<'_> {
         for seed in (0..r.k_policies as u64).map(seed) {
             seeds.extend((!seeds.contains(&seed)).then_some(seed));
         }
-        self.learn("selection", &seeds, &self.selection.set)?;
+        self.learn("selection", &seeds, &self.r.selection.set)?;
         let mut out = self.experiment.table("K", &[&seeds.len()]);
         let mut best = (f64::MIN, 0.0);
         for &k in &r.ks {
-            let agent = set(&self.selection.agent, "k", k);
+            let agent = set(&self.r.selection.agent, "k", k);
             let duels = self.play(&format!("k-{k}"), ("selection", &seeds), &agent, r.sims, r.k_games)?;
             if duels.score() > best.0 {
                 best = (duels.score(), k);
@@ -283,7 +271,7 @@ impl Stage<'_> {
                 out.join(&[&format!("paper: {guided}"), &"expansions", &1000], &cells, &[&"-", &"-"]);
             }
         }
-        let (playout, selection, at_k) = (&self.playout, &self.selection, set(&self.selection.agent, "k", k));
+        let (playout, selection, at_k) = (&r.playout, &r.selection, set(&r.selection.agent, "k", k));
         let rows = [
             ("literal playout", "literal", &r.literal, &r.literal_playout, r.literal_games),
             ("literal selection", "literal", &r.literal, &r.literal_selection, r.literal_games),
@@ -318,7 +306,7 @@ impl Stage<'_> {
     /// Tables 5 to 7: where the time goes.
     fn profile(&self) -> Result<Vec<PaperTable>> {
         let (r, seed) = (&self.r, self.experiment.seeds[0]);
-        let learned = [("playout", &self.playout.set), ("selection", &self.selection.set), ("literal", &r.literal)];
+        let learned = [("playout", &self.r.playout.set), ("selection", &self.r.selection.set), ("literal", &r.literal)];
         for (label, settings) in learned {
             self.learn(label, &[seed], settings)?;
         }
@@ -326,8 +314,8 @@ impl Stage<'_> {
         let own = |agent: &Spec, label: &str| with_model(agent, &self.experiment.model(label, seed));
         let searches = [
             ("UCT", r.uct.clone()),
-            ("selection", own(&self.selection.agent, "selection")),
-            ("playout", own(&self.playout.agent, "playout")),
+            ("selection", own(&self.r.selection.agent, "selection")),
+            ("playout", own(&self.r.playout.agent, "playout")),
             ("literal selection", own(&r.literal_selection, "literal")),
             ("literal playout", own(&r.literal_playout, "literal")),
         ];

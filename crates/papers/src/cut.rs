@@ -7,11 +7,10 @@ use crate::annotated_games::{AnnotatedGames, AnnotatedMatch, Decision, SeedGames
 use crate::common::*;
 use ludex_baselines::FAMILY;
 use ludex_core::Move;
-use ludex_learn::{InferenceNet, Model};
+use ludex_learn::InferenceNet;
 use ludex_search::mcts::Wdl;
-use ludex_train::records::{Played, Records};
+use ludex_train::records::{Played, Records, fact_bits};
 use std::collections::HashSet;
-use std::fmt::Display;
 use std::path::PathBuf;
 
 /// `papers/cut.toml` explains them.
@@ -146,14 +145,8 @@ fn add(bin: &mut Bin, other: &Bin) {
 
 impl Stage<'_> {
     /// A match of ours against somebody, from these starts.
-    fn games(
-        &self,
-        name: &str,
-        ours: &Spec,
-        opponent: &Spec,
-        (starts, games): (&[String], usize),
-    ) -> Result<AnnotatedGames> {
-        let seed = Rng::derive(self.experiment.seeds[0], 77);
+    fn games(&self, name: &str, ours: &Spec, opponent: &Spec, from: (&[String], usize)) -> Result<AnnotatedGames> {
+        let ((starts, games), seed) = (from, Rng::derive(self.experiment.seeds[0], 77));
         let table = &*self.experiment.table;
         AnnotatedMatch { table, ours, opponent, starts, games, seed }.play(&self.arena.run, name)
     }
@@ -203,7 +196,7 @@ impl Stage<'_> {
             // The first search takes hold of its memory, which a match does once.
             for (i, start) in self.starts.iter().take(1).chain(&self.starts).enumerate() {
                 let position = table.position(start).expect("a published position");
-                let begun = cpu_time::ThreadTime::now();
+                let begun = ThreadTime::now();
                 let choice = agent.choose(&*position, &Control::default());
                 let choice = choice.map_err(|e| RunError::Learning(format!("{name}: {e}")))?;
                 if i > 0 {
@@ -236,7 +229,7 @@ impl Stage<'_> {
                 let mut position = self.experiment.table.position(start).expect("played before");
                 for &m in &game.moves {
                     position.play(Move(m)).expect("played before");
-                    let key = self.key(&*position);
+                    let key = fact_bits(&position.facts(), self.experiment.table.info().facts as usize);
                     if position.outcome().is_none() && !trained.known.contains(&key) {
                         total += 1;
                         unique += seen.insert(key) as usize;
@@ -246,13 +239,6 @@ impl Stage<'_> {
         }
         let n = row.0.len().max(1) as f64;
         (unique as f64 / n, total as f64 / n)
-    }
-
-    /// The facts of a position as a row of bits, as [`Records`] have them.
-    fn key(&self, position: &dyn Position) -> Vec<u8> {
-        let mut key = vec![0; (self.experiment.table.info().facts as usize).div_ceil(8).max(1)];
-        position.facts().iter().for_each(|f| key[f.index() / 8] |= 1 << (f.index() % 8));
-        key
     }
 
     /// The strength of the rival, in words.
@@ -375,11 +361,9 @@ impl Stage<'_> {
                 "improved" => format!(", {:.2} times as long as without its net", pace[0] / bare_pace[0].max(1e-9)),
                 _ => String::new(),
             };
+            let closes = 100.0 * (with.score() - without.score()) / gap;
             let closed = match gap > 0.0 {
-                true => format!(
-                    "it closes {:.0} % of the gap to exact play",
-                    100.0 * (with.score() - without.score()) / gap
-                ),
+                true => format!("it closes {closes:.0} % of the gap to exact play"),
                 false => "there is no gap between plain UCT and exact play".into(),
             };
             notes.push(format!(
@@ -413,7 +397,7 @@ impl Stage<'_> {
     fn accuracy(&self) -> Result<Vec<PaperTable>> {
         let threshold = self.play.agent.get(THRESHOLD).and_then(|t| t.name.parse().ok()).unwrap_or(0.9f32);
         let mut out = self.experiment.table("Accuracy", &[&threshold]);
-        let nets: Vec<InferenceNet> = self.trained.iter().map(load).collect::<Result<_>>()?;
+        let nets = self.trained.iter().map(|t| self.experiment.net(&t.model)).collect::<Result<Vec<_>>>()?;
         let parts =
             self.arena.run.stage("accuracy", self.starts.len(), |i| Ok(Json(self.predictions(i, &nets, threshold))))?;
         let (mut bins, mut all) = (Vec::new(), Bin::default());
@@ -422,13 +406,10 @@ impl Stage<'_> {
             bins.resize(part.len(), Bin::default());
             bins.iter_mut().zip(&part).for_each(|(sum, b)| add(sum, b));
         }
-        let mut rows: Vec<(String, Bin)> = Vec::new();
-        for (free, b) in bins.iter().enumerate().rev().filter(|(_, b)| b[0] > 0) {
-            rows.push((free.to_string(), *b));
-            add(&mut all, b);
-        }
+        bins.iter().for_each(|b| add(&mut all, b));
+        let rows = bins.iter().enumerate().rev().filter(|(_, b)| b[0] > 0).map(|(free, b)| (free.to_string(), *b));
         let part = |a: u64, b: u64| if b == 0 { "-".into() } else { share(a as f64 / b as f64) };
-        for (label, [states, sure, right, argmax]) in rows.into_iter().chain([("all".into(), all)]) {
+        for (label, [states, sure, right, argmax]) in rows.chain([("all".into(), all)]) {
             out.row(&[&label, &states, &part(sure, states), &part(right, sure), &part(argmax, states)]);
         }
         Ok(vec![out])
@@ -476,9 +457,4 @@ impl Stage<'_> {
         }
         Ok(vec![out])
     }
-}
-
-fn load(trained: &Trained) -> Result<InferenceNet> {
-    let bytes = std::fs::read(&trained.model).map_err(|e| RunError::File(trained.model.clone(), e))?;
-    Ok(Model::from_bytes(&bytes)?.inference_net()?)
 }

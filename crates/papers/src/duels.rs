@@ -73,7 +73,7 @@ impl Duel {
 
 impl Duels {
     fn total(&self, of: impl Fn(&Pairs) -> Wdl) -> Wdl {
-        total(self.0.iter().map(|d| of(&d.pairs)))
+        self.0.iter().fold(Wdl::default(), |sum, d| sum.plus(&of(&d.pairs)))
     }
 
     fn mean(&self, of: impl Fn(&Duel) -> f64) -> f64 {
@@ -128,10 +128,6 @@ impl Duels {
     }
 }
 
-pub(crate) fn total(all: impl Iterator<Item = Wdl>) -> Wdl {
-    all.fold(Wdl::default(), |a, b| Wdl::new(a.wins + b.wins, a.draws + b.draws, a.losses + b.losses))
-}
-
 /// The mean score over training seeds and where it lies: seeds first, pairs second.
 pub(crate) fn seeds_score_text(seeds: &[Pairs]) -> String {
     let mean = seeds.iter().map(|p| p.wdl().score()).sum::<f64>() / seeds.len().max(1) as f64;
@@ -156,10 +152,5 @@ pub(crate) fn share(x: f64) -> String {
 
 /// Wins, draws and losses.
 pub(crate) fn wdl_text(wdl: &Wdl) -> String {
-    counts([wdl.wins, wdl.draws, wdl.losses])
-}
-
-/// Three numbers of games.
-pub(crate) fn counts([a, b, c]: [u32; 3]) -> String {
-    format!("{a} / {b} / {c}")
+    format!("{} / {} / {}", wdl.wins, wdl.draws, wdl.losses)
 }

@@ -6,14 +6,15 @@
 use crate::duels::Arena;
 use crate::paper::Paper;
 use crate::paper_table::{PaperTable, TableText};
-use ludex_play::{ModelRef, Spec, Table, in_parallel};
+use ludex_learn::{InferenceNet, Model};
+use ludex_play::{ModelRef, Spec, Table};
 use ludex_train::plot::{Frame, Series, svg};
 use ludex_train::store::{Result, Run, RunError, RunObserver, Silent, branch};
 use ludex_train::{Job, Plan, Report, check_bounds, options, read_options, systems::system};
 use serde::de::DeserializeOwned;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A paper carried out on one game.
@@ -57,9 +58,7 @@ impl Experiment {
     /// checked before any work.
     pub fn reproduce(&self) -> Result<Vec<PaperTable>> {
         let refuse = |line: String| Err(RunError::Options(line));
-        let mut unique = self.seeds.clone();
-        unique.sort_unstable();
-        unique.dedup();
+        let unique: BTreeSet<u64> = self.seeds.iter().copied().collect();
         if unique.is_empty() || unique.len() > MOST_SEEDS {
             return refuse(format!("an experiment has from 1 to {MOST_SEEDS} seeds, not {}", unique.len()));
         }
@@ -182,22 +181,6 @@ impl Experiment {
         self.seeds.iter().map(|&seed| self.learn(label, seed, own)).collect()
     }
 
-    /// Learns with several seeds, as many at a time as there are threads; for systems that learn on one.
-    pub(crate) fn learn_all(&self, label: &str, seeds: &[u64], own: &[String]) -> Result<Vec<Report>> {
-        let todo: Vec<(usize, u64)> = seeds.iter().copied().enumerate().collect();
-        let mut all: Vec<Option<Result<Report>>> = seeds.iter().map(|_| None).collect();
-        in_parallel(
-            &todo,
-            self.threads,
-            |(i, seed)| Some((i, self.learn(label, seed, own))),
-            |(i, learned)| {
-                all[i] = Some(learned);
-                all[i].as_ref().is_some_and(Result::is_ok)
-            },
-        );
-        all.into_iter().flatten().collect()
-    }
-
     /// Learns from the examples of the run `from`, with other settings of what comes after `stages`.
     pub(crate) fn learn_again(
         &self,
@@ -217,6 +200,12 @@ impl Experiment {
         plan.options.extend(options(self.paper.file, &self.preset, &self.settings().0)?);
         let run = Run::open(&self.dir.join("arena"), &plan.to_toml(), true, self.threads, self.observer.clone())?;
         Ok(Arena { experiment: self, run })
+    }
+
+    /// A net that was learned.
+    pub(crate) fn net(&self, model: &Path) -> Result<InferenceNet> {
+        let bytes = std::fs::read(model).map_err(|e| RunError::File(model.into(), e))?;
+        Ok(Model::for_game(&bytes, self.table.info())?.inference_net()?)
     }
 
     /// Draws a plot and tells where it is.

@@ -34,6 +34,7 @@ mod common {
     pub(crate) use crate::duels::*;
     pub(crate) use crate::experiment::*;
     pub(crate) use crate::paper_table::PaperTable;
+    pub(crate) use cpu_time::ThreadTime;
     pub(crate) use ludex_core::{Control, Rng};
     pub(crate) use ludex_play::{ModelRef, Position, Spec, Table};
     pub(crate) use ludex_train::Report;
@@ -41,6 +42,7 @@ mod common {
     pub(crate) use ludex_train::store::{Json, Result, RunError, entries};
     pub(crate) use ludex_train::systems::with_model;
     pub(crate) use serde::Deserialize;
+    pub(crate) use std::fmt::Display;
 }
 
 pub use experiment::Experiment;

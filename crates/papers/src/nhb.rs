@@ -8,7 +8,6 @@ use crate::common::*;
 use ludex_play::openings::random_openings;
 use ludex_play::{Limit, PartKind};
 use ludex_train::systems;
-use std::fmt::Display;
 use std::path::PathBuf;
 
 /// `papers/nhb.toml` explains them.
@@ -100,12 +99,10 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
 fn cycle_models(report: &Report) -> Result<Vec<(usize, PathBuf)>> {
     let run = run_model(report);
     let matches = report.config.options["cycle"]["matches"].as_integer().unwrap_or(1) as usize;
-    let mut models = Vec::new();
-    for e in entries(run.path())? {
-        if let Some(cycle) = e.part.strip_prefix("model/cycle-").and_then(|n| n.parse::<usize>().ok()) {
-            models.push((cycle * matches, run.path().join(&e.file)));
-        }
-    }
+    let entries = entries(run.path())?;
+    let cycle = |part: &str| part.strip_prefix("model/cycle-")?.parse::<usize>().ok();
+    let models = entries.iter().filter_map(|e| Some((cycle(&e.part)? * matches, run.path().join(&e.file))));
+    let mut models: Vec<_> = models.collect();
     models.sort();
     Ok(models)
 }
@@ -156,16 +153,15 @@ impl Stage<'_> {
     /// The tests of the net of every cycle of every seed.
     fn cycle_tests(&self, budget: &Budget) -> Result<Vec<Test>> {
         let models: Vec<_> = budget.reports.iter().map(cycle_models).collect::<Result<_, _>>()?;
-        let mut tests = Vec::new();
-        // All runs have the same cycles.
-        for (cycle, &(matches, _)) in models[0].iter().enumerate().skip(1) {
+        let test = |cycle: usize| {
             let duels = self.against_untrained(&format!("test-{}-{cycle:04}", budget.nodes), budget, |s| {
                 let model = ModelRef::new(&models[s][cycle].1);
                 (budget.agent.clone().with("model", model), cycle as u64)
             })?;
-            tests.push((matches, duels));
-        }
-        Ok(tests)
+            Ok((models[0][cycle].0, duels))
+        };
+        // All runs have the same cycles.
+        (1..models[0].len()).map(test).collect()
     }
 
     fn against_untrained(&self, name: &str, budget: &Budget, agent: impl Fn(usize) -> (Spec, u64)) -> Result<Duels> {
@@ -236,9 +232,8 @@ impl Stage<'_> {
         for report in &budget.reports {
             let agent = budget.agent.clone().without("nodes").with("model", run_model(report));
             let nodes = |order: &str, text: &str| -> Result<u64> {
-                let mut agent = agent.clone();
-                agent.set("order", order);
-                let mut player = table.agent(&agent, seed).map_err(|e| RunError::Agent("minimax".into(), e))?;
+                let player = table.agent(&set(&agent, "order", order), seed);
+                let mut player = player.map_err(|e| RunError::Agent("minimax".into(), e))?;
                 let position = table.position(text).expect("it was a position");
                 let choice = player.choose(&*position, &Control::from(Limit::depth(r.depth)));
                 Ok(choice.map_err(|e| RunError::Learning(e.to_string()))?.nodes)

@@ -6,7 +6,6 @@
 
 use crate::common::*;
 use ludex_train::systems::composed;
-use std::fmt::Display;
 
 /// `papers/uct-ccnn.toml` explains them.
 #[derive(Deserialize)]
@@ -57,8 +56,7 @@ struct Stage<'e> {
 
 /// What tells a learner to be quiet, not to tune, and how many simulations a move to generate with.
 fn fixed(c: f64, sims: u64) -> Vec<String> {
-    let own = [UNMEASURED, "tune.iterations=0"].map(String::from);
-    own.into_iter().chain([format!("generate.c={c}"), format!("generate.sims={sims}")]).collect()
+    vec![UNMEASURED.into(), "tune.iterations=0".into(), format!("generate.c={c}"), format!("generate.sims={sims}")]
 }
 
 /// UCT as it was tuned.
@@ -93,9 +91,10 @@ pub(crate) fn reproduce(experiment: &Experiment) -> Result<Vec<PaperTable>> {
     r.check(experiment, &play)?;
     let family = experiment.table.info().family();
     let names = if family == "morris" { ["Table 4", "Table 5"] } else { ["Table 2", "Table 3"] };
-    let makers: [Maker<'_, Stage<'_>>; 6] = [
+    let makers: [Maker<'_, Stage<'_>>; 7] = [
         (&["Table 1"], Stage::nets),
-        (&names, Stage::heights),
+        (&names[..1], |stage| stage.heights(0)),
+        (&names[1..], |stage| stage.heights(1)),
         (&["Table 6"], Stage::table6),
         (&["Choices"], Stage::choices),
         (&["Ways"], Stage::ways),
@@ -152,13 +151,8 @@ impl Stage<'_> {
         Ok(vec![out])
     }
 
-    /// Tables 2 to 5: alpha-beta with the nets of each budget.
-    fn heights(&self) -> Result<Vec<PaperTable>> {
-        let wanted = (0..2).filter(|&i| self.experiment.wants(self.names[i]));
-        wanted.map(|i| self.heights_of(i)).collect()
-    }
-
-    fn heights_of(&self, i: usize) -> Result<PaperTable> {
+    /// Tables 2 to 5: alpha-beta with the nets of a budget.
+    fn heights(&self, i: usize) -> Result<Vec<PaperTable>> {
         let (r, b) = (&self.r, &self.budgets[i]);
         let classic = self.experiment.table.parts().iter().any(|p| p.own && p.name == "classic");
         let against = Spec::word("minimax").with("depth", 3);
@@ -188,7 +182,7 @@ impl Stage<'_> {
             let ms = format!("{:.2}", duels.ms()[0]);
             out.join(&[&shown], printed, &[&ours_second, &ours_first, &duels.score_text(), &ms]);
         }
-        Ok(out)
+        Ok(vec![out])
     }
 
     fn table6(&self) -> Result<Vec<PaperTable>> {

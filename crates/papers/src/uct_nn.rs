@@ -5,8 +5,6 @@
 //! sign test on colour-swapped pairs, and Fisher's test where it is valid, between the games that either side began.
 
 use crate::common::*;
-use cpu_time::ThreadTime;
-use ludex_learn::Model;
 use ludex_play::arena::Contest;
 use ludex_play::openings::{random_length, random_plies};
 use ludex_play::stats::{Pentanomial, Wdl, fisher_exact, sign_test};
@@ -15,7 +13,6 @@ use ludex_train::Stream;
 use ludex_train::fit::{ErrorPoint, Learner};
 use ludex_train::nets::MlpTrainer;
 use ludex_train::systems::{Decay, TypedSystem, UctNn};
-use std::fmt::Display;
 use std::sync::Arc;
 
 /// `papers/uct-nn.toml` explains them.
@@ -156,12 +153,11 @@ struct Standing {
 
 impl Standing {
     fn add(&mut self, first: Wdl, second: Wdl) {
-        self.first = total([self.first, first].into_iter());
-        self.second = total([self.second, second].into_iter());
+        (self.first, self.second) = (self.first.plus(&first), self.second.plus(&second));
     }
 
     fn wdl(&self) -> Wdl {
-        total([self.first, self.second].into_iter())
+        self.first.plus(&self.second)
     }
 
     /// The paper's scores, as first, as second, and in all.
@@ -298,16 +294,12 @@ impl Stage<'_> {
             let whole = |path: &str| optional(figure(r, path), 0);
             let joined = |paths: [&str; 3], by: &str| paths.map(whole).join(by);
             let metric = |name: &str| figure(r, &format!("/metrics/{name}"));
-            let mut row = vec![
-                r.seed.to_string(),
-                whole("/sims"),
-                joined(["/train", "/selection", "/test"], " + "),
-                joined(["/inputs", "/hidden", "/outputs"], "-"),
-                format!("{} of {}", whole("/metrics/epoch"), whole("/metrics/epochs")),
-            ];
-            row.extend(["train_mse", "selection_mse", "test_mse"].map(|n| optional(metric(n), 5)));
-            row.extend(["kept_of_25", "kept_of_50", "kept_of_75"].map(|n| metric(n).map_or("-".into(), share)));
-            out.rows.push(row);
+            let examples = joined(["/train", "/selection", "/test"], " + ");
+            let layers = joined(["/inputs", "/hidden", "/outputs"], "-");
+            let epochs = format!("{} of {}", whole("/metrics/epoch"), whole("/metrics/epochs"));
+            let errors = ["train_mse", "selection_mse", "test_mse"].map(|n| optional(metric(n), 5));
+            let kept = ["kept_of_25", "kept_of_50", "kept_of_75"].map(|n| metric(n).map_or("-".into(), share));
+            out.join(&[&r.seed, &whole("/sims"), &examples, &layers, &epochs], &[errors, kept].concat(), &[]);
         }
         Ok(vec![out])
     }
@@ -376,9 +368,7 @@ impl Stage<'_> {
     /// What the net costs, beside a random playout.
     fn cost(&self) -> Result<Vec<PaperTable>> {
         const CALLS: u64 = 20_000;
-        let (table, path) = (&*self.experiment.table, &self.reports[0].model);
-        let bytes = std::fs::read(path).map_err(|e| RunError::File(path.clone(), e))?;
-        let net = Model::for_game(&bytes, table.info())?.inference_net()?;
+        let (table, net) = (&*self.experiment.table, self.experiment.net(&self.reports[0].model)?);
         let mut scratch = net.scratch();
         let mut out = self.experiment.table("Cost", &[&CALLS]);
         let length = random_length(table) as u32;
@@ -444,7 +434,11 @@ impl Stage<'_> {
         }
         let mut all = vec![self.table1(&equal), self.figure6(&equal)?];
         if time {
-            all.push(self.equal_time_table(&timed));
+            // How many times more visits UCT had, and what came of it.
+            let mut out = self.experiment.table("Time", &[]);
+            let tail = |(ratio, cell): &(f64, Cell)| [format!("x {ratio:.2}"), cell.sign()];
+            out.rows.extend(timed.iter().map(|t| [t.1.row(), tail(t).to_vec()].concat()));
+            all.push(out);
         }
         Ok(all)
     }
@@ -481,14 +475,5 @@ impl Stage<'_> {
         let frame = Frame { title: "Scores of UCT-NN", x: "node visits", y: "(2W+D-L) / games", log_x: true };
         out.plot = self.experiment.plot("figure6.svg", &frame, &series)?;
         Ok(out)
-    }
-
-    /// The table at equal time: how many times more visits UCT had, and what came of it.
-    fn equal_time_table(&self, cells: &[(f64, Cell)]) -> PaperTable {
-        let mut out = self.experiment.table("Time", &[]);
-        for (ratio, cell) in cells {
-            out.rows.push(cell.row().into_iter().chain([format!("x {ratio:.2}"), cell.sign()]).collect());
-        }
-        out
     }
 }

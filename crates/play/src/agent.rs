@@ -106,12 +106,9 @@ impl<G: Game> Agent for SearchAgent<G> {
         }
         self.follow(at);
         let control = Control { limit, ..control.clone() };
-        let state = at.state();
-        if self.game.hidden(state) {
-            // No search gets to see what the player must not.
-            let drawn = self.game.determinize(state, &mut self.rng);
-            return Ok(self.search.search(&self.game, &drawn, &control, &mut self.rng));
-        }
+        // No search gets to see what the player must not.
+        let drawn = self.game.hidden(at.state()).then(|| self.game.determinize(at.state(), &mut self.rng));
+        let state = drawn.as_ref().unwrap_or(at.state());
         Ok(self.search.search(&self.game, state, &control, &mut self.rng))
     }
 

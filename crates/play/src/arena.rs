@@ -205,20 +205,16 @@ impl Contest {
             let slot = r.pair * pairings.len() + r.pairing;
             results[slot] = Some(r);
         }
-        let mut test = SequentialTest::new(self.sprt);
-        let decided = test.update(&results);
+        let mut test = self.sprt.and_then(|plan| Sprt::new(plan).ok());
+        let decided = decide(&mut test, &results);
         let todo: Vec<usize> = (0..total).filter(|&i| results[i].is_none() && !decided).collect();
         let mut failed = None;
-        let work = |i: usize| {
-            let (pair, pairing) = (i / pairings.len(), i % pairings.len());
-            let work = PairWork { pairing, agents: pairings[pairing], pair, opening: &starts[pair] };
-            Some((i, self.pair(table, &work, stop).transpose()?))
-        };
-        in_parallel(&todo, threads, work, |(i, result)| match result {
+        let work = |i: usize| Some((i, self.pair(table, i, &starts[i / pairings.len()], stop).transpose()?));
+        in_parallel(todo.into_iter(), threads, work, |(i, result)| match result {
             Ok(result) => {
                 tell(&result);
                 results[i] = Some(result);
-                !test.update(&results)
+                !decide(&mut test, &results)
             }
             Err(e) => {
                 failed = Some(e);
@@ -228,13 +224,23 @@ impl Contest {
         if let Some(e) = failed {
             return Err(e);
         }
-        results.truncate(test.verdict_at.unwrap_or(total));
+        if let Some(test) = test.filter(|t| t.verdict != Verdict::Continue) {
+            results.truncate(test.pairs.pairs() as usize);
+        }
         Ok(results.into_iter().flatten().collect())
     }
 
-    /// The two games of a pair; `None` if the contest is stopped before they end.
-    fn pair(&self, table: &dyn Table, work: &PairWork<'_>, stop: &Stop) -> Result<Option<PairResult>, ContestError> {
-        let &PairWork { pairing, agents: (a, b), pair, opening } = work;
+    /// The two games of pair `i` of all; `None` if the contest is stopped before they end.
+    fn pair(
+        &self,
+        table: &dyn Table,
+        i: usize,
+        opening: &str,
+        stop: &Stop,
+    ) -> Result<Option<PairResult>, ContestError> {
+        let pairings = self.pairings();
+        let (pair, pairing) = (i / pairings.len(), i % pairings.len());
+        let (a, b) = pairings[pairing];
         let seed = Rng::derive(Rng::derive(self.seed, 1 + pairing as u64), pair as u64);
         let control = Control { stop: Some(stop.clone()), ..Control::default() };
         let game = |swapped: usize| -> Result<GameResult, ContestError> {
@@ -259,14 +265,6 @@ impl Contest {
     }
 }
 
-/// A pair of games that is to be played.
-struct PairWork<'a> {
-    pairing: usize,
-    agents: (usize, usize),
-    pair: usize,
-    opening: &'a str,
-}
-
 /// How a match of two ended for a player.
 pub fn outcome(payoffs: &Payoffs, p: Player) -> Outcome {
     match payoffs[p] - payoffs[p.other()] {
@@ -276,32 +274,16 @@ pub fn outcome(payoffs: &Payoffs, p: Player) -> Outcome {
     }
 }
 
-/// Follows a sequential test in the order of the pairs, whatever order they end in.
-struct SequentialTest {
-    sprt: Option<Sprt>,
-    read: usize,
-    verdict_at: Option<usize>,
-}
-
-impl SequentialTest {
-    fn new(plan: Option<SprtPlan>) -> Self {
-        SequentialTest { sprt: plan.and_then(|p| Sprt::new(p).ok()), read: 0, verdict_at: None }
+/// Gives a sequential test the pairs that it has not counted, in their order, whatever order they end in; whether it has a
+/// verdict.
+fn decide(test: &mut Option<Sprt>, results: &[Option<PairResult>]) -> bool {
+    let Some(test) = test else { return false };
+    while test.verdict == Verdict::Continue
+        && let Some(Some(r)) = results.get(test.pairs.pairs() as usize)
+    {
+        test.update(r.pair());
     }
-
-    /// Whether there is a verdict.
-    fn update(&mut self, results: &[Option<PairResult>]) -> bool {
-        if let Some(sprt) = &mut self.sprt {
-            while self.verdict_at.is_none()
-                && let Some(Some(r)) = results.get(self.read)
-            {
-                self.read += 1;
-                if sprt.update(r.pair()) != Verdict::Continue {
-                    self.verdict_at = Some(self.read);
-                }
-            }
-        }
-        self.verdict_at.is_some()
-    }
+    test.verdict != Verdict::Continue
 }
 
 /// Adds up the results of each pairing.

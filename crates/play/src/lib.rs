@@ -44,7 +44,7 @@ pub use ludex_core::{Choice, Control, Limit, LimitKind, Progress, Stop};
 pub use models::{LoadedModel, ModelError, ModelRef};
 pub use nnue::NnueEvaluator;
 pub use open::{GAMES, Listing, NativeVisitor, OpenError, listing, open, rulesheet_table, visit_native};
-pub use parallel::in_parallel;
+pub use parallel::{in_parallel, lock, try_in_parallel};
 pub use parts::{Args, OptionInfo, OptionType, PartInfo, PartKind, Prior, hint, near};
 pub use play_match::{Cost, Episode, Fault, Ply, PlyView, play_match, ply_cap, winner};
 pub use session::Session;

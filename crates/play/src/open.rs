@@ -190,14 +190,9 @@ pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {
         }
         "checkers" => {
             let [cols, rows] = options.size([8, 8], 2)?;
-            let draw =
-                match options.value("draw") {
-                    None => 40,
-                    Some(v) => v.parse().ok().filter(|&n| n > 0).ok_or_else(|| {
-                        bad(format!("checkers:draw= is a number from 1 to 255, not \"{}\"", short(&v)))
-                    })?,
-                };
-            plain(Checkers::new(cols, rows, draw)?)
+            let draw = options.value("draw").unwrap_or("40".into());
+            let wrong = || bad(format!("checkers:draw= is a number from 1 to 255, not \"{}\"", short(&draw)));
+            plain(Checkers::new(cols, rows, draw.parse().ok().filter(|&n| n > 0).ok_or_else(wrong)?)?)
         }
         _ => return Err(unknown(family)),
     };
@@ -207,26 +202,18 @@ pub fn open(name: &str) -> Result<Arc<dyn Table>, OpenError> {
 
 /// Something that is done with a game whose type is known.
 pub trait NativeVisitor {
-    /// What it gives.
-    type Output;
-
     /// Does it.
-    fn visit<G: Game>(self, native: &Arc<NativeTable<G>>) -> Self::Output;
+    fn visit<G: Game>(&self, native: Arc<NativeTable<G>>);
 }
 
-/// Lets a visitor see the game behind a table that [`open`] made, with its type; `None` for tables of other games, which are
+/// Lets a visitor see the game behind a table that [`open`] made, with its type; not those of tables of other games, which are
 /// extended when they are built. The one place that lists the types of games.
-pub fn visit_native<V: NativeVisitor>(table: &dyn Table, visitor: V) -> Option<V::Output> {
-    macro_rules! first_of {
-        ($($game:ty),*) => {
-            $(if let Some(native) = table.extension::<NativeTable<$game>>() {
-                return Some(visitor.visit(&native));
-            })*
-        };
+pub fn visit_native(table: &dyn Table, visitor: &impl NativeVisitor) {
+    macro_rules! visit {
+        ($($game:ty),*) => { $(table.extension::<NativeTable<$game>>().into_iter().for_each(|n| visitor.visit(n));)* };
     }
-    first_of!(Connect4<u64>, Connect4<u128>, Othello, Morris, Dots<u64>, Dots<u128>, Breakthrough, Checkers, GdlGame);
-    first_of!(Mnk<1>, Mnk<2>, Mnk<5>, Mnk<8>);
-    None
+    visit!(Connect4<u64>, Connect4<u128>, Othello, Morris, Dots<u64>, Dots<u128>, Breakthrough, Checkers, GdlGame);
+    visit!(Mnk<1>, Mnk<2>, Mnk<5>, Mnk<8>);
 }
 
 /// Reads a rulesheet from a file.

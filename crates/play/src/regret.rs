@@ -10,15 +10,13 @@
 use crate::openings::random_plies;
 use crate::solve::{Goal, Prover, unknown_moves};
 use crate::stats::{Interval, wilson};
-use crate::table::{Position, Table};
-use crate::{AgentError, Spec, SpecError};
+use crate::table::Table;
+use crate::{AgentError, Spec, SpecError, in_parallel, lock, try_in_parallel};
 use cpu_time::ThreadTime;
 use ludex_core::{Control, Limit, Move, Rng, Stop};
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
 
 /// A position whose moves are all solved.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,20 +92,14 @@ pub struct SetPlan {
 const FRUITLESS: u64 = 10_000;
 
 impl SetPlan {
-    /// The position of a draw, and its plies, if the game is not over before.
-    fn draw(&self, table: &dyn Table, number: u64) -> Option<(Box<dyn Position>, u32)> {
+    /// Solves a draw; `None` if the game is over before, if it cannot be solved, or if its moves are all alike.
+    fn solve(&self, table: &dyn Table, prover: &mut dyn Prover, number: u64, stop: &Stop) -> Option<SolvedPosition> {
         let mut rng = Rng::stream(self.seed, number);
         let (low, high) = (*self.plies.start(), *self.plies.end());
         let plies = low + rng.below(high - low + 1);
         let position = random_plies(table.start(), plies, &mut rng);
-        (position.moves().len() == plies as usize).then_some((position, plies))
-    }
-
-    /// Solves a draw; `None` if it cannot be solved, or if its moves are all alike.
-    fn solve(&self, table: &dyn Table, prover: &mut dyn Prover, number: u64, stop: &Stop) -> Option<SolvedPosition> {
-        let (position, plies) = self.draw(table, number)?;
         let mut moves = unknown_moves(&*position);
-        if moves.len() < 2 {
+        if position.moves().len() < plies as usize || moves.len() < 2 {
             return None;
         }
         prover.reset();
@@ -128,49 +120,39 @@ impl SetPlan {
     ) -> Result<(), E> {
         let mut seen: HashSet<String> = set.iter().map(|p| p.text.clone()).collect();
         let first = set.iter().filter_map(|p| p.number).max().map_or(0, |n| n + 1);
-        let (next, stop) = (AtomicU64::new(first), Stop::new());
-        let work = |found: Sender<(u64, Option<SolvedPosition>)>| {
-            let Some(mut prover) = table.prover(self.table) else { return };
-            while !stop.raised() {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let solved = self.solve(table, &mut *prover, number, &stop);
-                if stop.raised() || found.send((number, solved)).is_err() {
-                    return;
-                }
-            }
-        };
         if set.len() >= self.count {
             return Ok(());
         }
-        std::thread::scope(|scope| {
-            let (sender, receiver) = channel();
-            for _ in 0..self.threads.max(1) {
-                let sender = sender.clone();
-                scope.spawn(|| work(sender));
-            }
-            drop(sender);
-            let (mut waiting, mut due, mut last) = (BTreeMap::new(), first, first);
-            let mut result = Ok(());
-            for (number, solved) in receiver {
-                waiting.insert(number, solved);
-                while let Some(solved) = waiting.remove(&due) {
-                    due += 1;
-                    if let Some(position) = solved
-                        && set.len() < self.count
-                        && result.is_ok()
-                        && seen.insert(position.text.clone())
-                    {
-                        last = due;
-                        result = add(&position);
-                        set.push(position);
-                    }
-                    if set.len() >= self.count || result.is_err() || due - last > FRUITLESS {
-                        stop.raise();
-                    }
+        let (stop, provers) = (Stop::new(), Mutex::new(Vec::new()));
+        let work = |number: u64| {
+            let free = lock(&provers).pop();
+            let mut prover = free.or_else(|| table.prover(self.table))?;
+            let solved = self.solve(table, &mut *prover, number, &stop);
+            lock(&provers).push(prover);
+            (!stop.raised()).then_some((number, solved))
+        };
+        let (mut waiting, mut due, mut last) = (BTreeMap::new(), first, first);
+        let mut result = Ok(());
+        in_parallel(first.., self.threads, work, |(number, solved)| {
+            waiting.insert(number, solved);
+            while let Some(solved) = waiting.remove(&due) {
+                due += 1;
+                if let Some(position) = solved
+                    && set.len() < self.count
+                    && result.is_ok()
+                    && seen.insert(position.text.clone())
+                {
+                    last = due;
+                    result = add(&position);
+                    set.push(position);
+                }
+                if set.len() >= self.count || result.is_err() || due - last > FRUITLESS {
+                    stop.raise();
                 }
             }
-            result
-        })
+            !stop.raised()
+        });
+        result
     }
 }
 
@@ -220,29 +202,11 @@ pub fn ask(
         let of_move = solved.moves.iter().find(|m| m.0 == mv).map_or(-1, |m| m.1);
         Ok(Answer { mv, regret: solved.value() - of_move, ms })
     };
-    let (next, answers) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(set.len())));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, set.len().max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    if i >= set.len() {
-                        break;
-                    }
-                    let answer = ask(i);
-                    let failed = answer.is_err();
-                    answers.lock().unwrap_or_else(|e| e.into_inner()).push((i, answer));
-                    asked();
-                    if failed {
-                        next.store(set.len(), Ordering::Relaxed);
-                    }
-                }
-            });
-        }
-    });
-    let mut answers = answers.into_inner().unwrap_or_else(|e| e.into_inner());
-    answers.sort_by_key(|a| a.0);
-    answers.into_iter().map(|a| a.1).collect()
+    try_in_parallel(set.len(), threads, |i| {
+        let answer = ask(i);
+        asked();
+        answer
+    })
 }
 
 /// What an agent did at some of the positions.
@@ -289,56 +253,4 @@ pub fn bands(set: &[SolvedPosition], answers: &[Answer]) -> Vec<(RangeInclusive<
         }
     }
     by_band.into_iter().map(|(low, a)| (low..=low + BAND - 1, score(a.into_iter()))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::open;
-
-    fn plan(count: usize, threads: usize) -> SetPlan {
-        SetPlan { count, plies: 2..=5, seed: 3, nodes: 1_000_000, table: 1, threads }
-    }
-
-    fn made(count: usize, threads: usize, mut set: Vec<SolvedPosition>) -> Vec<SolvedPosition> {
-        let table = open("tictactoe").unwrap();
-        plan(count, threads).extend(&*table, &mut set, |_| Ok::<(), ()>(())).unwrap();
-        set
-    }
-
-    #[test]
-    fn a_set_does_not_depend_on_threads_nor_on_interruptions() {
-        let table = open("tictactoe").unwrap();
-        let set = made(30, 1, Vec::new());
-        assert_eq!(set.len(), 30);
-        assert_eq!(made(30, 3, Vec::new()), set);
-        assert_eq!(made(30, 2, made(11, 2, Vec::new())), set);
-        let texts: HashSet<&str> = set.iter().map(|p| &*p.text).collect();
-        assert_eq!(texts.len(), 30);
-        for p in &set {
-            assert!((2..=5).contains(&p.plies.unwrap()));
-            assert!(p.moves.iter().any(|m| m.1 != p.value()));
-            assert_eq!(SolvedPosition::parse(&*table, &p.line(&*table)).as_ref(), Ok(p));
-        }
-        for bad in ["", "start", "start\ta1=0", "start\ta1", "start\tz9=1", "start\ta1=2", "?\ta1=0"] {
-            assert!(SolvedPosition::parse(&*table, bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn who_knows_the_game_has_no_regret_and_who_does_not_has() {
-        let table = open("tictactoe").unwrap();
-        let set = made(40, 2, Vec::new());
-        let regret = |agent: &str, threads| {
-            let answers = ask(&*table, &agent.parse().unwrap(), &set, 1, threads, || {}).unwrap();
-            assert_eq!(bands(&set, &answers).iter().map(|b| b.1.positions).sum::<u32>(), 40);
-            Score { ms: 0.0, ..score(answers.iter()) }
-        };
-        let perfect = regret("pvs(depth=9)", 2);
-        assert_eq!((perfect.kept, perfect.regret), (40, 0.0));
-        let random = regret("random", 2);
-        assert!(random.regret > 0.1 && random.share < 0.9, "{random:?}");
-        assert_eq!(random, regret("random", 1));
-        assert!(random.interval.low < random.share && random.share < random.interval.high);
-    }
 }

@@ -1,8 +1,7 @@
-//! What programs read: positions, choices and matches as JSON, the same from the command line, the server and Python.
+//! What programs read: positions and choices as JSON, the same from the command line, the server and Python.
 
-use crate::play_match::{Cost, Episode};
 use crate::table::{Position, Table};
-use ludex_core::{Choice, Move, Payoffs};
+use ludex_core::{Choice, Move, Payoffs, RootMove};
 use serde::Serialize;
 
 fn names(table: &dyn Table, moves: &[Move]) -> Vec<String> {
@@ -90,12 +89,12 @@ pub struct ChoiceView {
 impl ChoiceView {
     /// The view of a choice at this table.
     pub fn new(table: &dyn Table, c: &Choice) -> Self {
-        let root = |r: &ludex_core::RootMove| RootMoveView {
-            mv: table.move_name(r.mv),
-            visits: r.visits,
-            value: r.value,
-            prior: r.prior,
-            proven: r.proven,
+        let root = |&RootMove { mv, visits, value, prior, proven }: &RootMove| RootMoveView {
+            mv: table.move_name(mv),
+            visits,
+            value,
+            prior,
+            proven,
         };
         ChoiceView {
             mv: table.move_name(c.mv),
@@ -105,54 +104,6 @@ impl ChoiceView {
             nodes: c.nodes,
             simulations: c.simulations,
             depth: c.depth,
-        }
-    }
-}
-
-/// One move of a match.
-#[derive(Clone, Debug, Serialize)]
-pub struct MoveView {
-    /// Who moved.
-    pub mover: u8,
-    /// The move and why.
-    #[serde(flatten)]
-    pub choice: ChoiceView,
-    /// Milliseconds of processor time.
-    pub cpu_ms: f64,
-}
-
-/// A match.
-#[derive(Clone, Debug, Serialize)]
-pub struct EpisodeView {
-    /// The full name of the game.
-    pub game: String,
-    /// Where it began.
-    pub start: String,
-    /// Its moves.
-    pub plies: Vec<MoveView>,
-    /// What each player got.
-    pub outcome: Payoffs,
-    /// Who failed, if anybody, and why.
-    pub fault: Option<(u8, String)>,
-    /// What each player spent.
-    pub cost: Vec<Cost>,
-}
-
-impl EpisodeView {
-    /// The view of a match at this table.
-    pub fn new(table: &dyn Table, e: &Episode) -> Self {
-        let ply = |p: &crate::Ply| MoveView {
-            mover: p.mover.0,
-            choice: ChoiceView::new(table, &p.choice),
-            cpu_ms: 1e3 * p.cpu,
-        };
-        EpisodeView {
-            game: table.info().name.clone(),
-            start: e.start.clone(),
-            plies: e.plies.iter().map(ply).collect(),
-            outcome: e.outcome,
-            fault: e.fault.as_ref().map(|(p, _, why)| (p.0, why.clone())),
-            cost: e.cost.clone(),
         }
     }
 }

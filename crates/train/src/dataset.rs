@@ -3,13 +3,12 @@
 use crate::driver::{Context, Stream};
 use crate::records::{Played, Record, Records};
 use crate::store::{Parts, Result, RunError};
+use indexmap::IndexMap;
 use ludex_core::{Fact, GameInfo, MAX_PLAYERS, Payoffs, Player, Rng};
 use ludex_learn::{Data, EncodedRow, Encoder, Split};
 use ludex_play::arena::outcome;
 use ludex_play::stats::Outcome;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 /// Examples as a net sees them, with the match each comes from.
 pub struct Dataset {
@@ -85,34 +84,34 @@ pub struct ValueLabel {
 /// Labels of states, joined where states are equal.
 pub struct ValueLabels {
     duplicates: Duplicates,
-    /// Labels, with sums of weighted payoffs.
-    unique: Unique<(ValueLabel, [f64; MAX_PLAYERS])>,
+    /// Labels by the keys of their states, with sums of weighted payoffs.
+    unique: IndexMap<Box<[u8]>, (ValueLabel, [f64; MAX_PLAYERS])>,
 }
 
 impl ValueLabels {
     /// No labels yet.
     pub fn new(duplicates: Duplicates) -> Self {
-        ValueLabels { duplicates, unique: Unique::default() }
+        ValueLabels { duplicates, unique: IndexMap::new() }
     }
 
     /// Adds the label of the state of this key.
     pub fn add(&mut self, key: &[u8], label: ValueLabel) {
         let mut sums = [0.0; MAX_PLAYERS];
         sums.iter_mut().zip(label.value.as_slice()).for_each(|(s, &v)| *s = label.weight * v as f64);
-        let duplicates = self.duplicates;
-        self.unique.join(key, (label, sums), |old, new| match duplicates {
-            Duplicates::HighestRank if new.0.rank > old.0.rank => *old = new,
-            Duplicates::HighestRank => {}
-            Duplicates::Mean => {
-                old.1.iter_mut().zip(new.1).for_each(|(a, b)| *a += b);
-                old.0.weight += new.0.weight;
+        match (self.unique.get_mut(key), self.duplicates) {
+            (None, _) => drop(self.unique.insert(key.into(), (label, sums))),
+            (Some(old), Duplicates::HighestRank) if label.rank > old.0.rank => *old = (label, sums),
+            (Some(_), Duplicates::HighestRank) => {}
+            (Some((old, total)), Duplicates::Mean) => {
+                total.iter_mut().zip(sums).for_each(|(a, b)| *a += b);
+                old.weight += label.weight;
             }
-        });
+        }
     }
 
     /// How many different states there are.
     pub fn len(&self) -> usize {
-        self.unique.items.len()
+        self.unique.len()
     }
 
     /// Whether there are none.
@@ -122,17 +121,18 @@ impl ValueLabels {
 
     /// The label of each different state.
     pub fn iter(&self) -> impl Iterator<Item = &ValueLabel> {
-        self.unique.items.iter().map(|(label, _)| label)
+        self.unique.values().map(|(label, _)| label)
     }
 
     /// The examples, at most so many of them (0: all), drawn at random: one value for whom the encoder speaks, or one a player
     /// where payoffs do not add up to zero.
-    pub fn dataset(mut self, info: &GameInfo, encoder: &Encoder, most: usize, rng: &mut Rng) -> Result<Dataset> {
-        sample(&mut self.unique.items, most, rng);
+    pub fn dataset(self, info: &GameInfo, encoder: &Encoder, most: usize, rng: &mut Rng) -> Result<Dataset> {
+        let mut labels: Vec<_> = self.unique.into_values().collect();
+        sample(&mut labels, most, rng);
         let (players, outputs) = (info.players(), if info.zero_sum { 1 } else { info.players() });
         let mut examples = Dataset::new(encoder.inputs(), outputs);
         let mut code = EncodedRow::default();
-        for (label, sums) in &self.unique.items {
+        for (label, sums) in &labels {
             encoder.encode(&label.facts, label.mover, &mut code);
             let values: Vec<f32> = sums[..players].iter().map(|v| (v / label.weight) as f32).collect();
             let viewer = encoder.viewer(label.mover).index();
@@ -140,32 +140,6 @@ impl ValueLabels {
             examples.matches.push(label.match_id as u64);
         }
         Ok(examples)
-    }
-}
-
-/// One item for each different state, in the order in which states were first seen.
-pub struct Unique<T> {
-    places: HashMap<Box<[u8]>, usize>,
-    /// The items.
-    pub items: Vec<T>,
-}
-
-impl<T> Default for Unique<T> {
-    fn default() -> Self {
-        Unique { places: HashMap::new(), items: Vec::new() }
-    }
-}
-
-impl<T> Unique<T> {
-    /// Adds an item for a state, or joins it with the one that is there.
-    pub fn join(&mut self, key: &[u8], new: T, join: impl FnOnce(&mut T, T)) {
-        match self.places.entry(key.into()) {
-            Entry::Vacant(place) => {
-                place.insert(self.items.len());
-                self.items.push(new);
-            }
-            Entry::Occupied(place) => join(&mut self.items[*place.get()], new),
-        }
     }
 }
 

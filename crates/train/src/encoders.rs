@@ -48,15 +48,12 @@ pub fn encoder(table: &dyn Table, view: View, coding: Coding) -> Result<Encoder>
         (View::Mover | View::Auto, Some(mirror)) => encoder = encoder.mover_relative(mirror.clone())?,
         (View::Mover, None) => return Err(unlike(info, "the view must be absolute or auto")),
     }
+    let apart = || unlike(info, "facts must be inputs by themselves");
     let codes = match (coding, &info.mirror) {
         (Coding::Facts, _) => return Ok(encoder),
         (Coding::Signed, Some(mirror)) => signed(mirror),
-        (Coding::SignedCells, Some(mirror)) => {
-            signed_cells(table, mirror).ok_or_else(|| unlike(info, "facts must be inputs by themselves"))?
-        }
-        (Coding::Signed | Coding::SignedCells, None) => {
-            return Err(unlike(info, "facts must be inputs by themselves"));
-        }
+        (Coding::SignedCells, Some(mirror)) => signed_cells(table, mirror).ok_or_else(apart)?,
+        (Coding::Signed | Coding::SignedCells, None) => return Err(apart()),
         (Coding::Paper | Coding::PaperWithTurn, _) => {
             let codes = ludex_games::paper_codes(info, coding == Coding::PaperWithTurn);
             let line = || RunError::Options(format!("no paper has input codes for {}: use facts", info.name));

@@ -115,7 +115,7 @@ impl Fit<'_> {
             }
             curve.push(point);
             run.observer().part();
-            if last_save.elapsed() >= run.checkpoint_interval() {
+            if last_save.elapsed() >= run.checkpoint_interval {
                 run.save_checkpoint(&checkpoint, &join_checkpoint(&curve, &learner.save()))?;
                 last_save = Instant::now();
             }

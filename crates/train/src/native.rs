@@ -80,22 +80,18 @@ impl<G: Game> NativeLearning for NativeTable<G> {
     }
 }
 
-/// Makes what learners ask of a game of any type.
-struct MakeNative;
+/// Attaches what learners ask of a game of any type.
+struct Attach<'t>(&'t Extensions);
 
-impl NativeVisitor for MakeNative {
-    type Output = Arc<dyn NativeLearning>;
-
-    fn visit<G: Game>(self, native: &Arc<NativeTable<G>>) -> Self::Output {
-        native.clone()
+impl NativeVisitor for Attach<'_> {
+    fn visit<G: Game>(&self, native: Arc<NativeTable<G>>) {
+        self.0.attach::<dyn NativeLearning>(native);
     }
 }
 
 /// Lets a table that [`ludex_play`] opened be learned on too.
 pub fn learnable(table: Arc<dyn Table>) -> Arc<dyn Table> {
-    if let Some(native) = visit_native(&*table, MakeNative) {
-        table.extensions().attach(native);
-    }
+    visit_native(&*table, &Attach(table.extensions()));
     table
 }
 

@@ -3,7 +3,7 @@
 use crate::dataset::{Dataset, SplitBy};
 use crate::driver::{Context, Stream};
 use crate::fit::{ErrorPoint, Fit, Learner, split_checkpoint};
-use crate::store::{Json, Result, RunError};
+use crate::store::{Result, RunError};
 use ludex_core::Rng;
 use ludex_learn::*;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,8 @@ impl CascadeOptions {
     fn config(&self, inputs: usize, examples: usize) -> CascadeConfig {
         let phase = EarlyStopping { epochs: self.epochs, patience: self.epoch_patience, ..EarlyStopping::default() };
         let few = examples < FEW;
+        // With few matches only a heavy penalty keeps the net from learning them by heart.
+        let lambdas = if few { vec![1e-3] } else { vec![1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0] };
         CascadeConfig {
             units: if self.units == 0 { inputs } else { self.units },
             patience: self.patience,
@@ -52,11 +54,7 @@ impl CascadeOptions {
             objective: self.objective,
             phase,
             output: match self.output {
-                CascadeOutput::Ridge if few => OutputTraining::Ridge { lambdas: vec![1e-3] },
-                // With few matches only a heavy penalty keeps the net from learning them by heart.
-                CascadeOutput::Ridge => {
-                    OutputTraining::Ridge { lambdas: vec![1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0] }
-                }
+                CascadeOutput::Ridge => OutputTraining::Ridge { lambdas },
                 CascadeOutput::Rprop => OutputTraining::Rprop { act: Activation::Tanh, phase },
             },
             shape: self.shape,
@@ -151,24 +149,23 @@ impl ElmOptions {
 
     /// The layer: as given, or by cross-validation on the first training set; and the time that took, if it was done now.
     pub fn hidden_layer(&self, cx: &Context<'_>, data: &Data) -> Result<(HiddenLayer, Duration)> {
-        const PART: &str = "hidden/0000";
-        let (seed, n, start) = (cx.seed(Stream::Weights), data.len(), Instant::now());
+        let (seed, n, mut took) = (cx.seed(Stream::Weights), data.len(), Duration::ZERO);
         if self.hidden > 0 || n < 2 * self.search.folds {
             let hidden = if self.hidden > 0 { self.hidden } else { self.search.first };
-            return Ok((HiddenLayer { hidden, seed, tried: vec![] }, Duration::ZERO));
+            return Ok((HiddenLayer { hidden, seed, tried: vec![] }, took));
         }
-        if let Some(Json(layer)) = cx.run.find::<Json<HiddenLayer>>(PART)? {
-            return Ok((layer, Duration::ZERO));
-        }
-        cx.run.observer().note("cross-validating the hidden size");
-        let mut rows: Vec<u32> = (0..n as u32).collect();
-        Rng::stream(seed, 1).shuffle(&mut rows);
-        rows.truncate(if self.search_examples > 0 { self.search_examples.max(2 * self.search.folds) } else { n });
-        let chosen = choose_hidden_size(self.config(0), &self.search, data, &rows, seed)?;
-        let tried = chosen.tried.iter().map(|(m, e)| (*m, e.train, e.validation.unwrap_or(f64::MAX))).collect();
-        let layer = HiddenLayer { hidden: chosen.hidden, seed: chosen.seed, tried };
-        cx.run.keep(PART, &Json(layer.clone()))?;
-        Ok((layer, start.elapsed()))
+        let layer = cx.run.once("hidden/0000", || {
+            let start = Instant::now();
+            cx.run.observer().note("cross-validating the hidden size");
+            let mut rows: Vec<u32> = (0..n as u32).collect();
+            Rng::stream(seed, 1).shuffle(&mut rows);
+            rows.truncate(if self.search_examples > 0 { self.search_examples.max(2 * self.search.folds) } else { n });
+            let chosen = choose_hidden_size(self.config(0), &self.search, data, &rows, seed)?;
+            let tried = chosen.tried.iter().map(|(m, e)| (*m, e.train, e.validation.unwrap_or(f64::MAX))).collect();
+            took = start.elapsed();
+            Ok(HiddenLayer { hidden: chosen.hidden, seed: chosen.seed, tried })
+        })?;
+        Ok((layer, took))
     }
 }
 

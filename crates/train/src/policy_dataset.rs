@@ -3,9 +3,10 @@
 //!
 //! Equal states are joined before patterns are dealt out, so that no state stands in two sets.
 
-use crate::dataset::{Unique, for_each_row};
+use crate::dataset::for_each_row;
 use crate::records::{Records, RootMove};
 use crate::store::{Parts, Result};
+use indexmap::IndexMap;
 use ludex_core::{GameInfo, Move, Player, Rng};
 use ludex_learn::*;
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,7 @@ pub struct PolicyDataset {
 }
 
 /// What searches say about one move of a state.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct MoveStats {
     visits: f64,
     /// What it was worth to the chooser, by visits.
@@ -49,15 +50,6 @@ struct Pattern {
 }
 
 impl Pattern {
-    fn stats(&mut self, m: u32) -> &mut MoveStats {
-        let found = self.moves.iter().position(|(n, _)| *n == m);
-        let i = found.unwrap_or_else(|| {
-            self.moves.push((m, MoveStats::default()));
-            self.moves.len() - 1
-        });
-        &mut self.moves[i].1
-    }
-
     /// How much each move is liked, from 0 to 1.
     fn liked(&self, target: PolicyTarget) -> Vec<(u32, f64)> {
         let most = |f: fn(&MoveStats) -> f64| self.moves.iter().map(|(_, s)| f(s)).fold(f64::MIN_POSITIVE, f64::max);
@@ -129,7 +121,7 @@ impl PolicyDataset {
 
 /// All patterns, equal ones joined, and how many states there were.
 fn patterns(parts: &Parts<'_, Records<RootMove>>, encoder: &Encoder) -> Result<(Vec<Pattern>, usize)> {
-    let mut unique = Unique::<Pattern>::default();
+    let mut unique: IndexMap<Vec<u8>, Pattern> = IndexMap::new();
     let (mut code, mut states) = (EncodedRow::default(), 0);
     let seen = |m: Move, mover: Player| match encoder.mirror() {
         Some(mirror) if mover == Player(1) => mirror.moves[m.index()].0,
@@ -151,16 +143,21 @@ fn patterns(parts: &Parts<'_, Records<RootMove>>, encoder: &Encoder) -> Result<(
             total: row.visits as f64 * row.value[row.mover] as f64,
             played: row.played as u32 as f64,
         };
-        let (inputs, values): (Vec<u32>, Vec<f32>) = code.row().iter().map(|(i, v)| (i as u32, v)).unzip();
-        let values = if values.iter().all(|&v| v == 1.0) { Vec::new() } else { values };
-        unique.join(&key, Pattern { inputs, values, moves: vec![(m, said)] }, |old, _| {
-            let stats = old.stats(m);
-            stats.visits += said.visits;
-            stats.total += said.total;
-            stats.played += said.played;
+        let pattern = unique.entry(key.clone()).or_insert_with(|| {
+            let (inputs, values): (Vec<u32>, Vec<f32>) = code.row().iter().map(|(i, v)| (i as u32, v)).unzip();
+            let values = if values.iter().all(|&v| v == 1.0) { Vec::new() } else { values };
+            Pattern { inputs, values, moves: Vec::new() }
         });
+        match pattern.moves.iter_mut().find(|(n, _)| *n == m) {
+            Some((_, stats)) => {
+                stats.visits += said.visits;
+                stats.total += said.total;
+                stats.played += said.played;
+            }
+            None => pattern.moves.push((m, said)),
+        }
     })?;
-    Ok((unique.items, states))
+    Ok((unique.into_values().collect(), states))
 }
 
 /// Patterns that are in random order already, in these proportions.

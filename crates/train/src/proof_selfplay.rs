@@ -14,15 +14,16 @@ use crate::native::native;
 use crate::records::{Labelled, Records};
 use crate::selfplay::stage_of_matches;
 use crate::store::{Parts, Result, RunError};
+use indexmap::IndexMap;
 use ludex_core::{Choice, Control, Game, Limit, LimitKind, Payoffs, Player, Rng, Search, mix};
 use ludex_learn::Encoder;
 use ludex_play::openings::random_plies;
-use ludex_play::{Agent, AgentError, NativeTable, Position, Spec, Table, TypedPosition, play_match};
+use ludex_play::{Agent, AgentError, NativeTable, Position, Spec, Table, TypedPosition, lock, play_match};
 use ludex_search::backward::{BackwardOptions, Consistent, Frontier, NoFrontier, Pruning, deepen, full_width};
 use ludex_search::{AlphaBeta, ExactObserver, Source};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 /// The sources of labels, the most reliable first; records have their numbers.
 pub const SOURCES: [&str; 3] = ["terminal", "consistent", "ramp"];
@@ -71,7 +72,6 @@ enum Origin {
 /// What is known of a state.
 struct Label<G: Game> {
     state: G::State,
-    key: u64,
     /// For player 0.
     value: f32,
     origin: Origin,
@@ -81,8 +81,8 @@ struct Label<G: Game> {
 
 /// All that was found in a match, one label a state.
 struct Labels<G: Game> {
-    all: Vec<Label<G>>,
-    places: HashMap<u64, usize>,
+    /// By the keys of states.
+    all: IndexMap<u64, Label<G>>,
     ply: u32,
     ends: bool,
     muted: bool,
@@ -90,32 +90,27 @@ struct Labels<G: Game> {
 
 impl<G: Game> Labels<G> {
     fn new(ends: bool) -> Self {
-        Labels { all: Vec::new(), places: HashMap::new(), ply: 0, ends, muted: false }
+        Labels { all: IndexMap::new(), ply: 0, ends, muted: false }
     }
 
-    fn add(&mut self, game: &G, s: &G::State, value: f32, origin: Origin) -> usize {
-        let key = game.key(s);
-        let (all, ply) = (&mut self.all, self.ply);
-        let place = *self.places.entry(key).or_insert_with(|| {
-            all.push(Label { state: s.clone(), key, value, origin, played: false, ply });
-            all.len() - 1
-        });
-        let label = &mut all[place];
+    fn add(&mut self, game: &G, s: &G::State, value: f32, origin: Origin) -> &mut Label<G> {
+        let new = || Label { state: s.clone(), value, origin, played: false, ply: self.ply };
+        let label = self.all.entry(game.key(s)).or_insert_with(new);
         if origin > label.origin {
             (label.value, label.origin) = (value, origin);
         }
-        place
+        label
     }
 
     /// Those that are kept, in the order in which they were found.
     fn chosen(self, most: usize, seed: u64) -> Vec<Label<G>> {
-        let draw = |n: &Label<G>| mix(n.key ^ seed);
-        let mut draws: Vec<u64> = self.all.iter().filter(|n| !n.played).map(draw).collect();
+        let draw = |key: &u64| mix(key ^ seed);
+        let mut draws: Vec<u64> = self.all.iter().filter(|(_, n)| !n.played).map(|(key, _)| draw(key)).collect();
         let bar = match most {
             n if n == 0 || n >= draws.len() => u64::MAX,
             n => *draws.select_nth_unstable(n - 1).1,
         };
-        self.all.into_iter().filter(|n| n.played || draw(n) <= bar).collect()
+        self.all.into_iter().filter(|(key, n)| n.played || draw(key) <= bar).map(|(_, n)| n).collect()
     }
 }
 
@@ -136,29 +131,27 @@ impl<G: Game> ExactObserver<G> for Labels<G> {
 struct Shared<G: Game> {
     rng: Rng,
     labels: Labels<G>,
+    /// By player, with the limits that their specs set.
+    searches: [(AlphaBeta<G, Labels<G>>, Limit); 2],
 }
 
 /// An alpha-beta player whose proofs are labelled.
 struct ProofAgent<G: Game> {
     game: Arc<G>,
-    search: Arc<Mutex<AlphaBeta<G, Labels<G>>>>,
-    limit: Limit,
+    seat: usize,
     record: bool,
     bootstrap: Option<Bootstrap>,
     shared: Arc<Mutex<Shared<G>>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 impl<G: Game> Agent for ProofAgent<G> {
     fn choose(&mut self, at: &dyn Position, control: &Control) -> Result<Choice, AgentError> {
         let foreign = || AgentError::Foreign(self.game.info().name.clone());
         let at = at.as_any().downcast_ref::<TypedPosition<G>>().ok_or_else(foreign)?;
-        let (s, control) = (at.state(), Control { limit: self.limit, ..control.clone() });
-        let (mut search, mut shared) = (lock(&self.search), lock(&self.shared));
-        let Shared { rng, labels } = &mut *shared;
+        let mut shared = lock(&self.shared);
+        let Shared { rng, labels, searches } = &mut *shared;
+        let (search, limit) = &mut searches[self.seat];
+        let (s, control) = (at.state(), Control { limit: *limit, ..control.clone() });
         (labels.ply, labels.muted) = (at.moves().len() as u32, !self.record);
         std::mem::swap(&mut search.observer, labels);
         let choice = search.search(&self.game, s, &control, rng);
@@ -191,17 +184,15 @@ pub(crate) fn proof_match<G: Game>(
     let opening = random_plies(table.start(), m.opening_plies, &mut rng);
     let opening = opening.as_any().downcast_ref::<TypedPosition<G>>().expect("the table is that of the game");
     let start = TypedPosition::new(game.clone(), opening.state().clone());
-    let shared = Arc::new(Mutex::new(Shared { rng, labels: Labels::new(l.ends) }));
     let search = |p: usize| {
         let built = native.observed_alphabeta(m.players[p].agent, Rng::derive(seed, p as u64), Labels::new(l.ends));
         built.map_err(|e| RunError::Agent("self-play".into(), e))
     };
-    let searches = [search(0)?, search(1)?].map(|(s, limit)| (Arc::new(Mutex::new(s)), limit));
-    let agent = |p: usize| {
-        let ProofPlayer { record, bootstrap, .. } = m.players[p];
-        let (search, limit) = searches[p].clone();
-        Box::new(ProofAgent { game: game.clone(), search, limit, record, bootstrap, shared: shared.clone() })
-            as Box<dyn Agent>
+    let searches = [search(0)?, search(1)?];
+    let shared = Arc::new(Mutex::new(Shared { rng, labels: Labels::new(l.ends), searches }));
+    let agent = |seat: usize| {
+        let ProofPlayer { record, bootstrap, .. } = m.players[seat];
+        Box::new(ProofAgent { game: game.clone(), seat, record, bootstrap, shared: shared.clone() }) as Box<dyn Agent>
     };
     let episode = play_match(table, &start, &mut [agent(0), agent(1)], &Control::default(), &mut |_| {});
     if let Some((_, _, why)) = episode.fault {
@@ -214,29 +205,25 @@ pub(crate) fn proof_match<G: Game>(
         game.play(&mut next, ply.choice.mv);
         line.push(next);
     }
-    let mut shared = lock(&shared);
-    let mut labels = std::mem::replace(&mut shared.labels, Labels::new(l.ends));
+    let shared = Arc::into_inner(shared).expect("the agents are gone").into_inner();
+    let Shared { mut labels, mut searches, .. } = shared.unwrap_or_else(|e| e.into_inner());
     labels.ply = episode.plies.len() as u32;
     if l.backward_nodes > 0 {
         let control = Limit::nodes(l.backward_nodes).into();
         // The first player whose heuristic may be relied on stands at the bottom of the backward deepening.
-        let relied = m.players.iter().zip(&searches).find_map(|(p, (s, _))| Some((p.bootstrap?.tolerance, s)));
-        match relied {
-            None => drop(deepen(&**game, &line, backward, &control, &mut NoFrontier, &mut labels)),
-            Some((tolerance, search)) => {
-                let mut search = lock(search);
-                let mut frontier = Consistent { eval: search.eval(), tolerance };
-                let frontier: &mut dyn Frontier<G> = &mut frontier;
-                deepen(&**game, &line, backward, &control, frontier, &mut labels);
-            }
-        }
+        let relied = m.players.iter().zip(&mut searches).find_map(|(p, (s, _))| Some((p.bootstrap?.tolerance, s)));
+        let mut consistent = relied.map(|(tolerance, search)| Consistent { eval: search.eval(), tolerance });
+        let frontier: &mut dyn Frontier<G> = match &mut consistent {
+            None => &mut NoFrontier,
+            Some(consistent) => consistent,
+        };
+        deepen(&**game, &line, backward, &control, frontier, &mut labels);
     }
     if l.ramp {
         let end = (line.len() - 1).max(1) as f32;
         for (t, s) in line.iter().enumerate().filter(|(_, s)| game.outcome(s).is_none()) {
             labels.ply = t as u32;
-            let place = labels.add(game, s, result[Player(0)] * (t as f32 / end).powi(2), Origin::Ramp);
-            labels.all[place].played = true;
+            labels.add(game, s, result[Player(0)] * (t as f32 / end).powi(2), Origin::Ramp).played = true;
         }
     }
     let mut facts = Vec::new();

@@ -158,6 +158,18 @@ pub struct Records<R: Record> {
     record: PhantomData<R>,
 }
 
+/// Bytes that so many facts take.
+fn width(facts: usize) -> usize {
+    facts.div_ceil(8).max(1)
+}
+
+/// Some of so many facts as a row of bits: equal for equal states.
+pub fn fact_bits(facts: &[Fact], all: usize) -> Vec<u8> {
+    let mut bits = vec![0; width(all)];
+    facts.iter().for_each(|f| bits[f.index() / 8] |= 1 << (f.index() % 8));
+    bits
+}
+
 impl<R: Record> Records<R> {
     /// No rows yet.
     pub fn new(info: &GameInfo) -> Self {
@@ -184,15 +196,9 @@ impl<R: Record> Records<R> {
         self.rows == 0
     }
 
-    fn width(&self) -> usize {
-        self.facts.div_ceil(8).max(1)
-    }
-
     /// Adds a row.
     pub fn push(&mut self, facts: &[Fact], record: &R) {
-        let start = self.bits.len();
-        self.bits.resize(start + self.width(), 0);
-        facts.iter().for_each(|f| self.bits[start + f.index() / 8] |= 1 << (f.index() % 8));
+        self.bits.extend(fact_bits(facts, self.facts));
         let (whole, value, result) = record.cells();
         self.whole.extend(whole);
         self.payoffs[0].extend_from_slice(&value.as_slice()[..self.players]);
@@ -209,7 +215,7 @@ impl<R: Record> Records<R> {
 
     /// The facts of a row as bits: equal for equal states.
     pub fn key(&self, i: usize) -> &[u8] {
-        &self.bits[i * self.width()..(i + 1) * self.width()]
+        &self.bits[i * width(self.facts)..(i + 1) * width(self.facts)]
     }
 
     /// The facts of row `i`, in increasing order.
@@ -233,7 +239,7 @@ impl<R: Record> Records<R> {
     fn schema(&self) -> Arc<Type> {
         let column = |name: &str, physical: Physical| {
             let column = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
-            Arc::new(column.with_length(self.width() as i32).build().expect("a sound column"))
+            Arc::new(column.with_length(width(self.facts) as i32).build().expect("a sound column"))
         };
         let mut fields = vec![column("facts", Physical::FIXED_LEN_BYTE_ARRAY)];
         fields.extend(R::COLUMNS.iter().map(|name| column(name, Physical::INT32)));
@@ -266,7 +272,7 @@ impl<R: Record> Records<R> {
             match column.untyped() {
                 ColumnWriter::FixedLenByteArrayColumnWriter(w) => {
                     let rows: Vec<FixedLenByteArray> =
-                        self.bits.chunks_exact(self.width()).map(|b| ByteArray::from(b.to_vec()).into()).collect();
+                        self.bits.chunks_exact(width(self.facts)).map(|b| ByteArray::from(b.to_vec()).into()).collect();
                     w.write_batch(&rows, None, None)?;
                 }
                 ColumnWriter::Int32ColumnWriter(w) => {
@@ -324,7 +330,8 @@ impl<R: Record> Records<R> {
                 (0..rows).for_each(|row| to.extend(from.iter().map(|c| c[row])));
             }
         }
-        let sound = (1..=ludex_core::MAX_PLAYERS).contains(&all.players) && all.bits.len() == all.rows * all.width();
+        let sound =
+            (1..=ludex_core::MAX_PLAYERS).contains(&all.players) && all.bits.len() == all.rows * width(all.facts);
         Ok(Some(all).filter(|_| sound))
     }
 }

@@ -143,16 +143,11 @@ impl SarsaConfig {
         match self.regressor {
             Kind::Sgd => Method::Sgd(self.sgd),
             Kind::Pa => Method::PassiveAggressive(self.pa),
-            Kind::Mlp => Method::Mlp(MlpConfig {
-                hidden: self.hidden.clone(),
-                optimiser: Optimiser::Adam {
-                    rate: LearningRate::Constant(self.rate),
-                    beta1: 0.9,
-                    beta2: 0.999,
-                    epsilon: 1e-8,
-                },
-                ..MlpConfig::default()
-            }),
+            Kind::Mlp => {
+                let rate = LearningRate::Constant(self.rate);
+                let optimiser = Optimiser::Adam { rate, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
+                Method::Mlp(MlpConfig { hidden: self.hidden.clone(), optimiser, ..MlpConfig::default() })
+            }
         }
     }
 }

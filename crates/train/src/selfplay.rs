@@ -4,7 +4,7 @@ use crate::driver::Context;
 use crate::records::{Child, Played, Record, Records, RootMove};
 use crate::store::{Parts, Result, RunError};
 use ludex_core::{Control, Fact, Rng};
-use ludex_play::{Episode, PlyView, Position, Spec, Table, play_match};
+use ludex_play::{Episode, PlyView, Position, Spec, Table, lock, play_match};
 use std::sync::Mutex;
 
 /// Records that are made of the moves of a match.
@@ -43,15 +43,9 @@ impl FromPly for RootMove {
     fn record(view: &PlyView<'_>, match_id: u32, out: &mut Records<Self>) {
         let (mover, chosen, ply) = (view.ply.mover, &view.ply.choice, view.number as u32);
         let facts = view.position.facts();
-        let row = |mv, visits, value| RootMove {
-            mover,
-            mv,
-            visits,
-            played: mv == chosen.mv,
-            match_id,
-            ply,
-            value,
-            result: chosen.value,
+        let row = |mv, visits, value| {
+            let (played, result) = (mv == chosen.mv, chosen.value);
+            RootMove { mover, mv, visits, played, match_id, ply, value, result }
         };
         let tried = chosen.root.iter().filter(|r| r.visits > 0);
         let rows: Vec<RootMove> = tried.filter_map(|r| Some(row(r.mv, count(r.visits), r.value?))).collect();
@@ -139,12 +133,11 @@ impl Recent {
     /// The position of this number; made if it is not among the last few.
     pub fn get(&self, number: usize, make: impl FnOnce() -> Result<Box<dyn Position>>) -> Result<Box<dyn Position>> {
         const FEW: usize = 64;
-        let lock = || self.0.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some((_, position)) = lock().iter().find(|(n, _)| *n == number) {
+        if let Some((_, position)) = lock(&self.0).iter().find(|(n, _)| *n == number) {
             return Ok(position.clone());
         }
         let made = make()?;
-        let mut recent = lock();
+        let mut recent = lock(&self.0);
         let old = (recent.len() + 1).saturating_sub(FEW);
         recent.drain(..old);
         recent.push((number, made.clone()));

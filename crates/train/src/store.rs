@@ -18,7 +18,7 @@
 use ludex_learn::Model;
 use ludex_play::arena::{Contest, ContestError, Manifest, PairResult};
 use ludex_play::manifest::{self, Entry};
-use ludex_play::{SpecError, Stop, Table, in_parallel};
+use ludex_play::{SpecError, Stop, Table, in_parallel, lock};
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Why a run cannot go on: one line.
@@ -105,7 +105,9 @@ pub trait Artifact: Sized + Send {
     /// Reads a file whose checksum was right.
     fn from_bytes(bytes: &[u8]) -> Result<Self, String>;
     /// Rows, for the manifest.
-    fn rows(&self) -> u64;
+    fn rows(&self) -> u64 {
+        1
+    }
 }
 
 /// Anything that serde knows, kept as JSON.
@@ -122,9 +124,17 @@ impl<T: Serialize + DeserializeOwned + Send> Artifact for Json<T> {
     fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(bytes).map(Json).map_err(|e| e.to_string())
     }
+}
 
-    fn rows(&self) -> u64 {
-        1
+impl Artifact for Model {
+    const SUFFIX: &'static str = "";
+
+    fn to_bytes(&self) -> Vec<u8> {
+        Model::to_bytes(self)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        Model::from_bytes(bytes).map_err(|e| e.to_string())
     }
 }
 
@@ -135,15 +145,11 @@ pub struct Run {
     entries: Mutex<BTreeMap<String, Entry>>,
     threads: usize,
     observer: Arc<dyn RunObserver>,
-    checkpoint_interval: Duration,
+    /// How often unfinished learners are saved; zero: after every step.
+    pub checkpoint_interval: Duration,
     audit: Option<Audit>,
     /// Held as long as the run is open: nobody else works on it.
     _lock: Option<File>,
-}
-
-/// Locks what no panic can leave in disorder.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// What is made again and compared.
@@ -174,6 +180,8 @@ pub struct Findings {
 
 const CONFIG: &str = "config.toml";
 const MANIFEST: &str = manifest::FILE;
+/// The stage whose parts are models.
+const MODEL: &str = "model/";
 
 /// The name of a part of a stage.
 fn part_name(stage: &str, number: usize) -> String {
@@ -187,7 +195,6 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 /// Writes aside, syncs, renames: the file is there whole or not at all.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |e| RunError::File(path.into(), e);
     let aside = path.with_file_name(format!(".{}.new", path.file_name().unwrap_or_default().to_string_lossy()));
     let write = || -> io::Result<()> {
         let mut file = File::create(&aside)?;
@@ -202,7 +209,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     };
     write().map_err(|e| {
         let _ = fs::remove_file(&aside);
-        failed(e)
+        RunError::File(path.into(), e)
     })
 }
 
@@ -312,16 +319,6 @@ impl Run {
         Run { dir, manifest, entries, threads, observer, checkpoint_interval, audit: None, _lock: None }
     }
 
-    /// The same run, whose unfinished learners are saved at other intervals; zero: after every step.
-    pub fn with_checkpoint_interval(self, checkpoint_interval: Duration) -> Self {
-        Run { checkpoint_interval, ..self }
-    }
-
-    /// How often unfinished learners are saved.
-    pub fn checkpoint_interval(&self) -> Duration {
-        self.checkpoint_interval
-    }
-
     /// Where it is.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -392,8 +389,8 @@ impl Run {
         Ok(None)
     }
 
-    /// The committed part, if it is sound.
-    fn kept<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
+    /// The committed part, if it is sound; also in an audit, which takes a part that the clock had a say in as it is.
+    pub fn recorded<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
         let Some(bytes) = self.sound_bytes(part)? else { return Ok(None) };
         T::from_bytes(&bytes).map(Some).map_err(|e| RunError::Learning(format!("part {part}: {e}")))
     }
@@ -428,7 +425,7 @@ impl Run {
             }))
         };
         let (mut done, mut failed) = (0, None);
-        in_parallel(&todo, self.threads, make, |result| {
+        in_parallel(todo.iter().copied(), self.threads, make, |result| {
             let made = result.map(|(i, bytes)| {
                 self.observer.part();
                 done += 1;
@@ -457,7 +454,7 @@ impl Run {
 
     /// A part that stands by itself, if it is finished (and no audit wants it made again).
     pub fn find<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
-        if self.again(part) { Ok(None) } else { self.kept(part) }
+        if self.again(part) { Ok(None) } else { self.recorded(part) }
     }
 
     /// What stands by itself as a part, or is made now and kept.
@@ -474,11 +471,6 @@ impl Run {
         Ok(made.0)
     }
 
-    /// A part that the clock had a say in: an audit takes it as it is.
-    pub fn recorded<T: Artifact>(&self, part: &str) -> Result<Option<T>> {
-        self.kept(part)
-    }
-
     /// Writes and commits a part; an audit compares it instead.
     pub fn keep<T: Artifact>(&self, part: &str, made: &T) -> Result<()> {
         let bytes = made.to_bytes();
@@ -486,9 +478,12 @@ impl Run {
         if self.compare(part, &hash) {
             return Ok(());
         }
-        let file = format!("parts/{}.{}", part.replace('/', "-"), T::SUFFIX);
+        let model = part.starts_with(MODEL);
+        let suffix = T::SUFFIX;
+        let file = if model { format!("models/{hash}") } else { format!("parts/{}.{suffix}", part.replace('/', "-")) };
         write_whole(&self.dir.join(&file), &bytes)?;
-        if self.entry(part).is_some_and(|e| e.sha256 != hash) {
+        // A model may differ: what a run had learned when it was stopped is not what it ends with.
+        if !model && self.entry(part).is_some_and(|e| e.sha256 != hash) {
             self.observer.note(&format!("part {part} came out differently than before: another version made it"));
         }
         self.commit(Entry { part: part.into(), file, rows: made.rows(), sha256: hash })
@@ -510,20 +505,12 @@ impl Run {
 
     /// The model of this name, if it is finished (and no audit wants it made again).
     pub fn find_model(&self, name: &str) -> Result<Option<Model>> {
-        Ok(self.find(&format!("model/{name}"))?.map(|StoredModel(model)| model))
+        self.find(&format!("{MODEL}{name}"))
     }
 
     /// Writes and commits a model; an audit compares it instead.
     pub fn keep_model(&self, name: &str, model: &Model) -> Result<()> {
-        let part = format!("model/{name}");
-        let bytes = model.to_bytes();
-        let hash = sha256(&bytes);
-        if self.compare(&part, &hash) {
-            return Ok(());
-        }
-        let file = format!("models/{hash}");
-        write_whole(&self.dir.join(&file), &bytes)?;
-        self.commit(Entry { part, file, rows: 1, sha256: hash })
+        self.keep(&format!("{MODEL}{name}"), model)
     }
 
     /// Writes and commits a model unless it is there already.
@@ -536,7 +523,7 @@ impl Run {
 
     /// Where the model of this name is, if it is finished.
     pub fn model_path(&self, name: &str) -> Option<PathBuf> {
-        self.entry(&format!("model/{name}")).map(|e| self.dir.join(e.file))
+        self.entry(&format!("{MODEL}{name}")).map(|e| self.dir.join(e.file))
     }
 
     /// What an unfinished learner saved. An audit learns from the beginning.
@@ -546,10 +533,7 @@ impl Run {
 
     /// Saves an unfinished learner.
     pub fn save_checkpoint(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        if self.auditing() {
-            return Ok(());
-        }
-        write_whole(&self.dir.join("checkpoints").join(name), bytes)
+        if self.auditing() { Ok(()) } else { write_whole(&self.dir.join("checkpoints").join(name), bytes) }
     }
 
     /// Forgets a learner that is finished.
@@ -629,45 +613,19 @@ pub struct Parts<'r, T> {
 }
 
 impl<T: Artifact> Parts<'_, T> {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.parts
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.parts == 0
-    }
-
     /// Part `i`, read from its file.
     pub fn read(&self, i: usize) -> Result<T> {
         let name = part_name(&self.stage, i);
         if let Some(bytes) = self.remade.get(&i) {
             return T::from_bytes(bytes).map_err(|e| RunError::Learning(format!("part {name}: {e}")));
         }
-        self.run.kept(&name)?.ok_or_else(|| RunError::Learning(format!("part {name} was damaged while it was used")))
+        self.run
+            .recorded(&name)?
+            .ok_or_else(|| RunError::Learning(format!("part {name} was damaged while it was used")))
     }
 
     /// All parts in order, one at a time.
     pub fn iter(&self) -> impl Iterator<Item = Result<T>> + '_ {
         (0..self.parts).map(|i| self.read(i))
-    }
-}
-
-struct StoredModel(Model);
-
-impl Artifact for StoredModel {
-    const SUFFIX: &'static str = "";
-
-    fn to_bytes(&self) -> Vec<u8> {
-        self.0.to_bytes()
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
-        Model::from_bytes(bytes).map(StoredModel).map_err(|e| e.to_string())
-    }
-
-    fn rows(&self) -> u64 {
-        1
     }
 }

@@ -13,6 +13,7 @@
 
 use super::pool::{Pool, Record};
 use super::tally::{Pairs, Wdl};
+use std::iter::successors;
 
 /// Pairs outside the commonest result at which measured and expected spread weigh the same.
 const SPREAD_PRIOR: f64 = 5.0;
@@ -159,22 +160,11 @@ impl<'a> Model<'a> {
             let (gradient, curvature) = self.slopes(&x);
             let step = curvature.inverse().times(&gradient);
             let length = step.iter().fold(0.0f64, |l, s| l.max(s.abs()));
-            let mut share = (2.0 / length).min(1.0);
-            let next = loop {
-                let next: Vec<f64> = x.iter().zip(&step).map(|(x, s)| x + share * s).collect();
-                let there = self.value(&next);
-                if there >= value {
-                    value = there;
-                    break Some(next);
-                }
-                share *= 0.5;
-                if share < 1e-6 {
-                    break None;
-                }
-            };
+            let shares = successors(Some((2.0 / length).min(1.0)), |s| Some(0.5 * s).filter(|s| *s >= 1e-6));
+            let steps = shares.map(|share| x.iter().zip(&step).map(|(x, s)| x + share * s).collect::<Vec<f64>>());
             // No step up is left: the peak, to the last digits.
-            let Some(next) = next else { break };
-            x = next;
+            let Some(next) = steps.map(|x| (self.value(&x), x)).find(|(there, _)| *there >= value) else { break };
+            (value, x) = next;
             if length < 1e-10 {
                 break;
             }

@@ -39,11 +39,6 @@ impl Interval {
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
-
-    /// Upper end minus lower end.
-    pub fn width(&self) -> f64 {
-        self.high - self.low
-    }
 }
 
 /// A value and the range of values that the data do not rule out.

@@ -22,7 +22,7 @@
 //! One number per player cannot show that A beats B beats C beats A; [`Pool::cycles`] does. Ratings of players that no
 //! chain of games connects cannot be compared: see [`Ratings::groups`].
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::davidson::Model;
 use super::interval::{Estimate, games_as_units, is_level, normal_quantile, score_interval};
@@ -32,8 +32,7 @@ use super::tally::{Pairs, Pentanomial, Wdl};
 const ELO: f64 = 400.0 / std::f64::consts::LN_10;
 
 /// What happened between two players, seen from the first named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
     /// Colour-swapped pairs.
     Pairs(Pairs),
@@ -42,8 +41,7 @@ pub enum Record {
 }
 
 /// The games of two players of a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encounter {
     /// The player from whose side the record is seen.
     pub a: usize,
@@ -54,8 +52,7 @@ pub struct Encounter {
 }
 
 /// Players, numbered from 0, and the games between them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// Number of players.
     pub players: usize,
@@ -82,8 +79,7 @@ pub enum PoolError {
 }
 
 /// The ratings of a pool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratings {
     /// Confidence level of the intervals.
     pub level: f64,
@@ -101,18 +97,9 @@ pub struct Ratings {
     /// Whether some players never dropped half a point to some others, directly or through others: how far the former
     /// are ahead is then known from below only, and the value is the prior's choice.
     pub one_sided: bool,
-    /// Covariance of the ratings, in Elo points squared.
+    /// Covariance of the ratings, in Elo points squared, for intervals of leads: those of two single ratings may overlap
+    /// although the difference is clear, since both share the anchor's uncertainty.
     pub covariance: Vec<Vec<f64>>,
-}
-
-impl Ratings {
-    /// The lead of player `a` over player `b`, with its interval at the level of the ratings. Intervals of two single
-    /// ratings may overlap although the difference is clear: both share the anchor's uncertainty.
-    pub fn lead(&self, a: usize, b: usize) -> Option<Estimate> {
-        let value = self.players.get(a)?.value - self.players.get(b)?.value;
-        let v = |i: usize, j: usize| self.covariance.get(i).and_then(|row| row.get(j)).copied();
-        Some(around(value, v(a, a)? + v(b, b)? - 2.0 * v(a, b)?, self.level))
-    }
 }
 
 impl Pool {
@@ -129,26 +116,24 @@ impl Pool {
 
         let nu = model.draw.map_or(0.0, |d| x[d].exp());
         let scale = ELO * 2.0 / (2.0 + nu);
+        let lead = |p: usize| scale * (x[p] - x[self.anchor]);
         // Rows of the derivative of each rating by the parameters, the draw parameter moving the scale.
-        let rows: Vec<Vec<f64>> = (0..self.players)
-            .map(|p| {
-                let mut row = vec![0.0; x.len()];
-                row[p] += scale;
-                row[self.anchor] -= scale;
-                if let Some(d) = model.draw {
-                    row[d] = -scale * (x[p] - x[self.anchor]) * nu / (2.0 + nu);
-                }
-                row
-            })
-            .collect();
+        let row = |p: usize| {
+            let mut row = vec![0.0; x.len()];
+            row[p] += scale;
+            row[self.anchor] -= scale;
+            if let Some(d) = model.draw {
+                row[d] = -lead(p) * nu / (2.0 + nu);
+            }
+            row
+        };
+        let rows: Vec<Vec<f64>> = (0..self.players).map(row).collect();
         let elo_covariance: Vec<Vec<f64>> =
             rows.iter().map(|r| rows.iter().map(|s| covariance.form(r, s)).collect()).collect();
         let groups = self.groups();
         Ok(Ratings {
             level,
-            players: (0..self.players)
-                .map(|p| around(scale * (x[p] - x[self.anchor]), elo_covariance[p][p], level))
-                .collect(),
+            players: (0..self.players).map(|p| around(lead(p), elo_covariance[p][p], level)).collect(),
             first_advantage: model.first.map(|g| around(scale * x[g], scale * scale * covariance.at(g, g), level)),
             draw_rate: nu / (2.0 + nu),
             connected: groups.iter().all(|&g| g == 0),

@@ -61,6 +61,12 @@ impl Wdl {
         if games == 0 { 0.5 } else { (self.wins as f64 + 0.5 * self.draws as f64) / games as f64 }
     }
 
+    /// These games and those.
+    pub fn plus(&self, other: &Wdl) -> Wdl {
+        let add = u32::saturating_add;
+        Wdl::new(add(self.wins, other.wins), add(self.draws, other.draws), add(self.losses, other.losses))
+    }
+
     /// The same games seen from the other side.
     pub fn flipped(&self) -> Wdl {
         Wdl { wins: self.losses, draws: self.draws, losses: self.wins }
@@ -68,20 +74,12 @@ impl Wdl {
 }
 
 /// The two games of one opening, seen from our side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pair {
     /// The game in which we moved first.
     pub first: Outcome,
     /// The game in which we moved second.
     pub second: Outcome,
-}
-
-impl Pair {
-    /// Points of the pair in half points: 0 to 4, its place in the [`Pentanomial`].
-    pub fn half_points(&self) -> usize {
-        self.first as usize + self.second as usize
-    }
 }
 
 /// Pairs by the points they brought.
@@ -100,7 +98,7 @@ impl Pentanomial {
 
     /// Counts one more pair.
     pub fn record(&mut self, pair: Pair) {
-        let count = &mut self.counts[pair.half_points()];
+        let count = &mut self.counts[pair.first as usize + pair.second as usize];
         *count = count.saturating_add(1);
     }
 
@@ -171,12 +169,7 @@ impl Pairs {
 
     /// All games.
     pub fn wdl(&self) -> Wdl {
-        let (first, second) = (self.first(), self.second());
-        Wdl {
-            wins: first.wins.saturating_add(second.wins),
-            draws: first.draws.saturating_add(second.draws),
-            losses: first.losses.saturating_add(second.losses),
-        }
+        self.first().plus(&self.second())
     }
 
     /// Visits the nine outcomes and their counts.

@@ -31,7 +31,8 @@ pub fn job(
     threads: usize,
     observer: Arc<dyn RunObserver>,
 ) -> Result<Job, RunError> {
-    let run = Run::open(dir, &plan.to_toml(), true, threads, observer)?.with_checkpoint_interval(Duration::ZERO);
+    let mut run = Run::open(dir, &plan.to_toml(), true, threads, observer)?;
+    run.checkpoint_interval = Duration::ZERO;
     Ok(Job { table: table.clone(), run, plan })
 }
 

@@ -3,6 +3,8 @@
 //! The game is Kayles for two: a row of pins; the players in turn knock down one pin or two neighbours; whoever knocks down the
 //! last pin wins. The search part is a selection rule, the learner a table of mean results by state.
 
+pub mod hex;
+
 use ludex_core::{Fact, Game, GameInfo, Mirror, Move, Payoffs, Player, Rng, TextError};
 use ludex_learn::{Activation, Head, Layer, Link, Mlp, Net};
 use ludex_play::{OptionInfo, Spec, Table, TableBuilder};

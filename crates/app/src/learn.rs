@@ -10,7 +10,7 @@ use anyhow::Result;
 use clap::Parser;
 use ludex_play::Table;
 use ludex_train::store::{self, Run, RunObserver};
-use ludex_train::systems::{SYSTEMS, system, system_for};
+use ludex_train::systems::{SYSTEMS, TdNnue, system, system_for};
 use ludex_train::{Job, Plan, Report};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use std::sync::Arc;
 #[derive(Parser)]
 #[command(after_help = "Examples:\n  ludex learn connect4\n  ludex learn othello --minutes 20\n  \
     ludex learn morris --system uct-ccnn --preset hour --seed 2 --set train.view=mover\n  \
-    ludex learn --run runs/connect4-td-nnue-quick-1 --resume\n\n\
+    ludex learn --run runs/connect4-td-nnue-quick-1 --resume\n  \
+    ludex learn --run runs/connect4-td-nnue-quick-1 --minutes 10   (goes on from what it learned, in a run of its own)\n\n\
     A run can be killed at any moment; --resume goes on and ends with the same model, bit for bit.")]
 pub struct Learn {
     /// Which game; may be left out with --resume
@@ -96,8 +97,15 @@ impl Learn {
     /// What is to be learned and where it is kept: as typed, or as the run says that is gone on with.
     fn plan(&self) -> Result<(Arc<dyn Table>, Plan, PathBuf)> {
         let Some(game) = &self.game else {
+            if let (Some(from), Some(minutes), false) = (&self.run, self.minutes, self.resume) {
+                let failed = |e| run_error(from, e);
+                let table = open(&store::config(from).and_then(|text| Plan::from_toml(&text)).map_err(failed)?.game)?;
+                let plan = TdNnue::extended(&*table, from, &self.time()?).map_err(failed)?;
+                let dir = format!("{}+{minutes}min", from.to_string_lossy().trim_end_matches('/'));
+                return Ok((table, plan, dir.into()));
+            }
             let dir = self.run.clone().filter(|_| self.resume);
-            let dir = dir.ok_or_else(|| usage("name a game, or give --run DIR --resume to go on with a run"))?;
+            let dir = dir.ok_or_else(|| usage("name a game, or give --run DIR with --resume to go on with a run, or with --minutes M to extend it"))?;
             let plan = store::config(&dir).and_then(|text| Plan::from_toml(&text)).map_err(|e| run_error(&dir, e))?;
             return Ok((open(&plan.game)?, plan, dir));
         };
@@ -154,6 +162,9 @@ fn show(report: &Report, dir: &Path, table: &dyn Table) -> Result<()> {
         if report.bundle.is_some() {
             next.push(format!("{ludex} match {game} {level} 'uct(cpu_ms=10)'"));
         }
+    }
+    if config.system == SYSTEMS[0].name() {
+        next.push(format!("{ludex} learn --run {run} --minutes 10"));
     }
     next.push(format!("{ludex} runs show {run}"));
     say(format!("next:  {}", next.join("\n       ")))

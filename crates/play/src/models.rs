@@ -247,8 +247,8 @@ fn fits_game(model: &Model, info: &GameInfo) -> Result<(), String> {
         return Err(format!("it has {facts} facts, {} has {}", info.name, info.facts));
     }
     let fits = match model.head {
-        Head::Value { outputs: 1 } | Head::WinDrawLoss => info.zero_sum,
-        Head::Value { outputs } => outputs == info.players(),
+        Head::Value { outputs } => outputs == info.players() || (outputs == 1 && info.zero_sum),
+        Head::WinDrawLoss => info.zero_sum,
         Head::MoveScores { moves } => moves == info.moves as usize,
         Head::PolicyValue { moves } => info.zero_sum && moves == info.moves as usize,
     };

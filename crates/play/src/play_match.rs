@@ -36,7 +36,8 @@ pub struct Cost {
 }
 
 impl Cost {
-    pub(crate) fn add(&mut self, other: &Cost) {
+    /// Adds what was spent elsewhere.
+    pub fn add(&mut self, other: &Cost) {
         self.moves += other.moves;
         self.nodes += other.nodes;
         self.cpu += other.cpu;

@@ -1,12 +1,12 @@
 //! What learning was worth: the learned agent against fixed opponents with equal processor time.
 
 use crate::driver::{Context, Stream};
-use crate::store::Result;
-use ludex_core::{LimitKind, Rng};
+use crate::store::{Result, RunError};
+use ludex_core::{Control, LimitKind, Player, Rng};
 use ludex_play::arena::{Contest, PairResult, tally};
-use ludex_play::openings::random_length;
+use ludex_play::openings::{Openings, random_length, random_plies};
 use ludex_play::stats::*;
-use ludex_play::{PartKind, Spec, Table};
+use ludex_play::{Cost, Episode, PartKind, Spec, Table, play_match, try_in_parallel};
 use serde::{Deserialize, Serialize};
 
 /// Intervals are at this level.
@@ -92,7 +92,10 @@ pub fn summary(contest: &Contest, results: &[PairResult]) -> MatchSummary {
 /// Opponents with names for people: the random player, the same search with nothing learned, plain UCT, alpha-beta without
 /// an evaluator, and whatever was written by hand for the game.
 pub fn opponents(table: &dyn Table, unlearned: &Spec) -> Vec<(String, Spec)> {
-    let mut all = vec![("random".to_string(), Spec::word("random")), ("same search".into(), unlearned.clone())];
+    let mut all = vec![("random".to_string(), Spec::word("random"))];
+    if *unlearned != Spec::word("uct") {
+        all.push(("same search".into(), unlearned.clone()));
+    }
     let by_hand = table.parts().into_iter().filter(|p| p.own).filter_map(|p| match p.kind {
         PartKind::Evaluator => Some((p.name.to_string(), Spec::word("minimax").with("eval", p.name))),
         PartKind::Search => Some((p.name.to_string(), Spec::word(p.name))),
@@ -102,9 +105,57 @@ pub fn opponents(table: &dyn Table, unlearned: &Spec) -> Vec<(String, Spec)> {
     all.extend(by_hand);
     // An opponent that these rules do not allow is not one.
     all.retain(|(_, spec)| table.check(spec).is_ok());
-    let mut seen = Vec::new();
-    all.retain(|(_, spec)| !seen.contains(spec) && (seen.push(spec.clone()), true).1);
     all
+}
+
+/// Games that are not for two. Each is played twice from the same opening: by the second agent of the contest in all places,
+/// and with the first one in one place, each in turn. Whoever got more there has won.
+fn in_place(cx: &Context<'_>, contest: &Contest) -> Result<MatchSummary> {
+    let (table, players) = (cx.table, cx.info().players());
+    let Openings::Random(plies) = contest.openings else { return Err(RunError::Learning("openings are drawn".into())) };
+    let pair = |i: usize| -> Result<(Outcome, [Cost; 2])> {
+        let (seed, place) = (Rng::derive(contest.seed, i as u64), i % players);
+        let start = random_plies(table.start(), plies, &mut Rng::stream(seed, 0));
+        let game = |first: bool| -> Result<Episode> {
+            let spec = |p: usize| &contest.agents[(p != place || !first) as usize];
+            let agent = |p: usize| table.agent(spec(p), Rng::derive(seed, 1 + p as u64));
+            let agents: Result<Vec<_>, _> = (0..players).map(agent).collect();
+            let mut agents = agents.map_err(|e| RunError::Agent("an opponent".into(), e))?;
+            Ok(play_match(table, &*start, &mut agents, &Control::default(), &mut |_| {}))
+        };
+        let (ours, theirs, p) = (game(true)?, game(false)?, Player(place as u8));
+        let outcome = match ours.outcome[p] - theirs.outcome[p] {
+            d if d > 0.0 => Outcome::Win,
+            d if d < 0.0 => Outcome::Loss,
+            _ => Outcome::Draw,
+        };
+        Ok((outcome, [ours.cost[place], theirs.cost[place]]))
+    };
+    let (mut wdl, mut cost) = (Wdl::default(), [Cost::default(); 2]);
+    for (outcome, [ours, theirs]) in try_in_parallel(2 * contest.pairs, cx.run.threads(), pair)? {
+        wdl.record(outcome);
+        cost[0].add(&ours);
+        cost[1].add(&theirs);
+    }
+    let (interval, games) = (games_interval(&wdl, LEVEL), wdl.games() as u32);
+    Ok(MatchSummary {
+        name: contest.agents[1].name.clone(),
+        agent: contest.agents[0].clone(),
+        opponent: contest.agents[1].clone(),
+        as_first: Wdl::default(),
+        as_second: Wdl::default(),
+        score: wdl.score(),
+        interval,
+        win_rate: wdl.wins as f64 / games.max(1) as f64,
+        win_interval: rate_interval(wdl.wins, games, LEVEL),
+        elo: Estimate {
+            value: elo_of_score(wdl.score()),
+            low: elo_of_score(interval.low),
+            high: elo_of_score(interval.high),
+        },
+        ms: [cost[0].ms_per_move(), cost[1].ms_per_move()],
+        wdl,
+    })
 }
 
 /// An agent with so much processor time a move and no other limit.
@@ -143,14 +194,14 @@ impl Measure {
         self.games.min((games as usize).max(10))
     }
 
-    /// What learning was worth: matches against all opponents with equal processor time. Nothing where contests of two cannot
-    /// be held.
+    /// What learning was worth: matches against all opponents with equal processor time. In games that are not for two, what
+    /// the agent gets in the place of one of them, compared with what that one gets there.
     pub fn worth(&self, cx: &Context<'_>, agent: &Spec, unlearned: &Spec) -> Result<Vec<MatchSummary>> {
         let (table, seed) = (cx.table, cx.seed(Stream::Measure));
-        if table.info().players() != 2 || self.games == 0 {
+        if self.games == 0 {
             return Ok(Vec::new());
         }
-        let opponents = opponents(table, unlearned);
+        let (opponents, two) = (opponents(table, unlearned), table.info().players() == 2);
         let games = self.affordable_games(table, opponents.len());
         let mut rows = Vec::new();
         for (i, (name, opponent)) in opponents.into_iter().enumerate() {
@@ -160,7 +211,11 @@ impl Measure {
             let agents = vec![timed(agent, self.cpu_ms), other];
             let contest = self.contest(table, agents, games, Rng::derive(seed, i as u64));
             let file = format!("against-{}", name.replace(' ', "-"));
-            rows.push(MatchSummary { name, ..summary(&contest, &cx.run.contest(&file, table, &contest)?) });
+            let row = match two {
+                true => summary(&contest, &cx.run.contest(&file, table, &contest)?),
+                false => cx.run.once(&file, || in_place(cx, &contest))?,
+            };
+            rows.push(MatchSummary { name, ..row });
         }
         Ok(rows)
     }

@@ -65,6 +65,11 @@ pub fn options(file: &str, preset: &str, settings: &[String]) -> Result<Toml> {
         return Err(RunError::Options(line));
     };
     merge(&mut options, over);
+    change(options, settings)
+}
+
+/// Options with some settings such as `train.units=20` in place of what they say.
+pub fn change(mut options: Toml, settings: &[String]) -> Result<Toml> {
     for setting in settings {
         let Some((path, text)) = setting.split_once('=') else {
             return Err(RunError::Options(format!("a setting reads OPTION=VALUE, not \"{setting}\"")));

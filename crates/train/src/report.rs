@@ -132,6 +132,11 @@ fn score_text(score: f64, low: f64, high: f64) -> String {
 }
 
 impl MatchSummary {
+    /// Whether the game is not for two, and the agent was compared with another in the same place.
+    pub fn in_place(&self) -> bool {
+        self.as_first.games() + self.as_second.games() == 0
+    }
+
     /// A row for people.
     fn row(&self) -> [String; 4] {
         let Wdl { wins, draws, losses } = self.wdl;
@@ -185,10 +190,13 @@ impl Report {
         let mut lines = Vec::new();
         if let Some(uct) = self.against("uct") {
             let (points, games) = (uct.wdl.wins as f64 + 0.5 * uct.wdl.draws as f64, uct.wdl.games());
-            let verb = match uct.interval {
-                i if i.low > 0.5 => "beats plain UCT",
-                i if i.high < 0.5 => "loses to plain UCT",
-                _ => "is about as strong as plain UCT",
+            let verb = match (uct.interval, uct.in_place()) {
+                (i, false) if i.low > 0.5 => "beats plain UCT",
+                (i, false) if i.high < 0.5 => "loses to plain UCT",
+                (_, false) => "is about as strong as plain UCT",
+                (i, true) if i.low > 0.5 => "gets more than plain UCT in its place",
+                (i, true) if i.high < 0.5 => "gets less than plain UCT in its place",
+                (_, true) => "gets about as much as plain UCT in its place",
             };
             lines.push(format!("With equal processor time it {verb}: {points} points in {games} games."));
         }
@@ -207,8 +215,7 @@ impl Report {
             });
         }
         if lines.is_empty() {
-            lines
-                .push("Strength was not measured: no games were asked for, or the game is not for two players.".into());
+            lines.push("Strength was not measured: no games were asked for.".into());
         }
         lines.join("\n")
     }
@@ -220,7 +227,11 @@ impl Report {
             let head = ["against", "score", "won/drawn/lost", "Elo"].map(String::from);
             let rows: Vec<[String; 4]> =
                 std::iter::once(head).chain(self.worth.iter().map(MatchSummary::row)).collect();
-            lines.push("\nWith equal processor time for both sides:".into());
+            lines.push(match self.worth[0].in_place() {
+                false => "\nWith equal processor time for both sides:".into(),
+                true => "\nGames in which it got more than one of these in the same place, with equal processor time:"
+                    .into(),
+            });
             lines.extend(aligned(&rows));
         }
         if !self.levels.is_empty() {

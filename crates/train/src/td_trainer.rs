@@ -8,7 +8,7 @@
 use crate::driver::{Context, Stream};
 use crate::fit::Learner;
 use crate::native::{NativeLearning, native};
-use crate::store::{Result, RunError};
+use crate::store::{Artifact, Result, RunError, entries, sha256};
 use crate::td::{Survey, TdConfig};
 use ludex_core::{Rng, symmetry::Symmetry};
 use ludex_learn::{
@@ -18,6 +18,7 @@ use ludex_learn::{
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,6 +35,8 @@ pub(crate) struct NetOptions {
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Train {
+    pub start: PathBuf,
+    pub start_sha256: String,
     pub minutes: f64,
     pub positions: u64,
     pub generation: u64,
@@ -42,6 +45,54 @@ pub(crate) struct Train {
     pub last_rate: f32,
     pub replay: usize,
     pub reuse: f64,
+}
+
+/// The part of a run that holds its averaged weights, for runs that begin with them.
+const WEIGHTS: &str = "weights";
+
+impl Train {
+    /// The weights that learning begins with, if they are those of another run; they must be the ones that are meant.
+    pub fn start_weights(&self) -> Result<Option<Vec<u8>>> {
+        if self.start.as_os_str().is_empty() {
+            return Ok(None);
+        }
+        let (file, sum) = weights_of(&self.start)?;
+        if sum != self.start_sha256 {
+            let line = format!("{} has other weights than train.start_sha256 says", self.start.display());
+            return Err(RunError::Options(line));
+        }
+        let bytes = std::fs::read(&file).map_err(|e| RunError::File(file.clone(), e))?;
+        match sha256(&bytes) == sum {
+            true => Ok(Some(bytes)),
+            false => Err(RunError::Options(format!("{} was altered", file.display()))),
+        }
+    }
+}
+
+/// Where the weights of a finished run are, and their sha256.
+pub(crate) fn weights_of(run: &Path) -> Result<(PathBuf, String)> {
+    let found = entries(run)?.into_iter().find(|e| e.part == WEIGHTS);
+    let found = found.map(|e| (run.join(e.file), e.sha256));
+    found.ok_or_else(|| RunError::Options(format!("{} has no weights to go on from", run.display())))
+}
+
+/// Weights as they are kept in a run.
+struct Weights(Vec<u8>);
+
+impl Artifact for Weights {
+    const SUFFIX: &'static str = "bin";
+
+    fn to_bytes(&self) -> Vec<u8> {
+        self.0.clone()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        Ok(Weights(bytes.to_vec()))
+    }
+
+    fn rows(&self) -> u64 {
+        1
+    }
 }
 
 /// The second phase.
@@ -156,7 +207,11 @@ impl<'a> TdTrainer<'a> {
         let (native, facts) = (native(cx.table)?, cx.info().facts as usize);
         let phases = choices.survey.phases(choices.phases, facts);
         let config = net_config(options, &choices.survey, choices.width, &phases, facts);
-        let learner = NnueLearner::new(config, cx.seed(Stream::Weights))?;
+        let mut learner = NnueLearner::new(config, cx.seed(Stream::Weights))?;
+        if let Some(weights) = options.train.start_weights()? {
+            let other = || RunError::Options(format!("{}: its net has another shape", options.train.start.display()));
+            learner = learner.start_at(&weights).ok_or_else(other)?;
+        }
         let permutations = permutations(cx, options)?;
         let (replay, recent) = (Replay::default(), VecDeque::new());
         Ok(TdTrainer {
@@ -227,6 +282,11 @@ impl<'a> TdTrainer<'a> {
         };
         let (first, last, done) = (first as f64, last as f64, done as f64 / all as f64);
         (last + (first - last) * 0.5 * (1.0 + (std::f64::consts::PI * done).cos())) as f32
+    }
+
+    /// Keeps the averaged weights, so that another run can begin with them.
+    pub fn keep_weights(&self) -> Result<()> {
+        self.cx.run.keep(WEIGHTS, &Weights(self.learner.averaged()))
     }
 
     pub fn model(&self, curve: &[TdPoint]) -> Model {

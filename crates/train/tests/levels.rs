@@ -7,6 +7,7 @@ use ludex_play::{Bundle, Control, Spec};
 use ludex_train::levels::STEP;
 use ludex_train::open;
 use ludex_train::store::{RunError, Silent};
+use ludex_train::systems::TdNnue;
 use std::sync::Arc;
 
 const SETTINGS: [&str; 6] = [
@@ -69,6 +70,26 @@ fn a_run_that_is_stopped_again_and_again_leaves_the_same_bundle() {
     let bundle = std::fs::read(stopped.join("bundle.ludex")).unwrap();
     assert!(bundle == expected, "the bundle of a run that was stopped differs");
     for dir in [whole, stopped] {
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}
+
+#[test]
+fn a_run_is_extended_from_the_weights_that_it_ended_with() {
+    let table = open("connect4:5x4x3").unwrap();
+    let (dir, more) = (folder("extended"), folder("extended-more"));
+    common::tick(&table, "td-nnue", &dir, &["measure.games=0"]);
+    let settings = ["train.positions=5000".to_string(), "net.width=64".into()];
+    let plan = TdNnue::extended(&*table, &dir, &settings).unwrap();
+    assert_eq!(plan.options["train"]["start_sha256"].as_str().unwrap().len(), 64);
+    job(&table, plan.clone(), &more, 2, Arc::new(Silent)).unwrap().learn().unwrap();
+    // Weights that are not the ones that are meant are refused before any work.
+    let weights = dir.join("parts/weights.bin");
+    let mut bytes = std::fs::read(&weights).unwrap();
+    bytes[0] ^= 1;
+    std::fs::write(&weights, bytes).unwrap();
+    assert!(TdNnue::extended(&*table, &dir, &settings).unwrap_err().to_string().contains("was altered"));
+    for dir in [dir, more] {
         std::fs::remove_dir_all(dir).unwrap();
     }
 }

@@ -230,3 +230,22 @@ fn a_model_that_does_not_do_what_a_part_needs_is_refused() {
     }
     std::fs::remove_dir_all(dir).unwrap();
 }
+
+/// Games of one and of three players are learned too, and what learning is worth is measured in the place of others.
+#[test]
+fn games_that_are_not_for_two_get_players_that_are_measured() {
+    for sheet in ["eightPuzzle.kif", "tictactoe_3player.kif"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/gdl").join(sheet);
+        if !path.exists() {
+            eprintln!("skipped: there is no {}", path.display());
+            continue;
+        }
+        let table = open(path.to_str().unwrap()).unwrap();
+        let (system, refused) = ludex_train::systems::system_for(&*table).unwrap();
+        assert!(system.name() != "td-nnue" && refused.len() == 1);
+        let dir = folder(sheet);
+        let report = tick(&table, system.name(), &dir, &[]);
+        assert!(report.worth.len() >= 2 && report.worth.iter().all(|row| row.in_place() && row.wdl.games() == 2));
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}

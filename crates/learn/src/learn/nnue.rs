@@ -411,6 +411,18 @@ impl NnueLearner {
     }
 }
 
+impl NnueLearner {
+    /// The same learner with weights that another of the same shape averaged ([`NnueLearner::averaged`]).
+    pub fn start_at(mut self, averaged: &[u8]) -> Option<Self> {
+        if averaged.len() != 4 * LANES * self.weights.len() {
+            return None;
+        }
+        read_registers(averaged, &mut self.weights);
+        self.averaged.copy_from_slice(&self.weights);
+        Some(self)
+    }
+}
+
 fn read_registers(bytes: &[u8], registers: &mut [f32x8]) {
     for (register, bytes) in registers.iter_mut().zip(bytes.as_chunks::<{ 4 * LANES }>().0) {
         let number = |k: usize| f32::from_le_bytes(std::array::from_fn(|b| bytes[4 * k + b]));

@@ -8,14 +8,18 @@ use crate::driver::{Context, Curve, Learned, Stream};
 use crate::fit::Fit;
 use crate::measure::Measure;
 use crate::native::native;
+use crate::plan::{Plan, change};
 use crate::plot::Series;
-use crate::store::{Json, RunError};
+use crate::store::{Json, RunError, config};
 use crate::td::{Survey, TdConfig};
-use crate::td_trainer::{Choices, NetOptions, SearchPhase, TdTrainer, TdTraining, Train, affordable, net_config};
+use crate::td_trainer::{
+    Choices, NetOptions, SearchPhase, TdTrainer, TdTraining, Train, affordable, net_config, weights_of,
+};
 use ludex_learn::{NnueLearner, Phases, WIDTHS};
 use ludex_play::{Spec, Table};
 use serde::Deserialize;
 use serde_json::json;
+use std::path::Path;
 use std::time::Instant;
 
 /// Temporal differences, an accumulator net, and alpha-beta.
@@ -131,6 +135,37 @@ impl Options {
     }
 }
 
+impl TdNnue {
+    /// A plan that goes on from what a finished run of this system learned, for so many minutes more.
+    pub fn extended(table: &dyn Table, run: &Path, minutes: &[String]) -> Result<Plan, RunError> {
+        let plan = Plan::from_toml(&config(run)?)?;
+        if plan.system != Self::NAME {
+            return Err(RunError::Options(format!(
+                "only runs of {} can be extended; {} is one of {}",
+                Self::NAME,
+                run.display(),
+                plan.system
+            )));
+        }
+        let (_, sum) = weights_of(run)?;
+        let choices = std::fs::read(run.join("parts/choices.json")).ok();
+        let choices: Option<Choices> = choices.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let choices =
+            choices.ok_or_else(|| RunError::Options(format!("{} does not say what was chosen", run.display())))?;
+        let run = std::path::absolute(run).map_err(|e| RunError::File(run.into(), e))?;
+        let start = [
+            format!("net.width={}", choices.width),
+            format!("train.start={:?}", run.to_string_lossy()),
+            format!("train.start_sha256={sum}"),
+            "train.positions=0".into(),
+            "train.rate=5e-4".into(),
+        ];
+        let options = change(plan.options, &[&start, minutes].concat())?;
+        TdNnue::check(&crate::plan::read(&options)?, table)?;
+        Ok(Plan { options, version: env!("CARGO_PKG_VERSION").into(), ..plan })
+    }
+}
+
 impl TypedSystem for TdNnue {
     type Options = Options;
     const NAME: &'static str = "td-nnue";
@@ -153,6 +188,7 @@ impl TypedSystem for TdNnue {
         if o.train.positions == 0 && o.train.minutes <= 0.0 {
             return refuse("train.minutes and train.positions are both 0: there is nothing to learn from".into());
         }
+        o.train.start_weights()?;
         let facts = table.info().facts as usize;
         let survey = Survey { most_active: facts, ..Survey::default() };
         let width = if o.net.width == 0 { 64 } else { o.net.width };
@@ -184,8 +220,14 @@ impl TypedSystem for TdNnue {
         let fit = Fit { cx, name: "final", steps, every, patience: 0, measure_start: false, anytime: true };
         let fresh = || TdTrainer::new(cx, o.training(), c);
         let start = Instant::now();
-        let (model, points) =
-            fit.run(fresh, |bytes| fresh().ok()?.resume(bytes), |trainer, curve| Ok(vec![trainer.model(curve)]))?;
+        let (model, points) = fit.run(
+            fresh,
+            |bytes| fresh().ok()?.resume(bytes),
+            |trainer, curve| {
+                trainer.keep_weights()?;
+                Ok(vec![trainer.model(curve)])
+            },
+        )?;
         let seconds = start.elapsed().as_secs_f64();
         let log = vec![
             format!(

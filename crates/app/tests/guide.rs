@@ -1,4 +1,5 @@
-//! Every command of the guide and of the README is run, and what the guide shows is what is in the files.
+//! Every command of the guide, of the README and of the examples in `--help` is run, and what the guide shows is what is in
+//! the files.
 #![cfg(unix)] // the commands are those of a POSIX shell
 
 mod common;
@@ -11,11 +12,12 @@ use std::time::Instant;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Commands that are not run, and why.
-const NOT_RUN: [(&str, &str); 3] = [
-    ("ggp", "waits for a host for ever; tests/ggp.rs runs it"),
-    ("ggp-server", "needs players on the network; tests/ggp.rs runs it"),
-    ("serve", "serves for ever"),
+/// Verbs, or verbs with an option, that are not run, and why.
+const NOT_RUN: [(&str, &str, &str); 4] = [
+    ("bench", "--peers", "needs open_spiel and minutes"),
+    ("ggp", "", "waits for a host for ever; tests/ggp.rs runs it"),
+    ("ggp-server", "", "needs players on the network; tests/ggp.rs runs it"),
+    ("serve", "", "serves for ever"),
 ];
 
 /// Options that make a verb fast. They replace those of the line, or are added to it.
@@ -24,7 +26,7 @@ const FAST: [(&str, &[(&str, &str)]); 8] = [
     ("reproduce", &[("--preset", "tick"), ("--seeds", "1")]),
     ("match", &[("--games", "2")]),
     ("tournament", &[("--games", "2")]),
-    ("regret", &[("--make", "3")]),
+    ("regret", &[("--make", "3"), ("--nodes", "1000000")]),
     ("solve", &[("--nodes", "1000000")]),
     ("bench", &[("--seconds", "0.01")]),
     ("tune", &[("--iterations", "1"), ("--population", "2"), ("--elites", "1"), ("--games", "2"), ("--confirm", "2")]),
@@ -102,7 +104,8 @@ fn with_more(line: &str, options: &str) -> String {
 /// The same command, made fast. Runs are named after their presets and minutes.
 fn fast(line: &str) -> String {
     let mut line = line.replace("-quick-", "-tick-").replace("-hour-", "-tick-");
-    line = line.replace("level:3@", "level:1@"); // a run of two seconds may have one level only
+    // A run of two seconds may have one level only, and has one part of each stage.
+    line = line.replace("level:3@", "level:1@").replace("start/0001", "start/0000");
     if verb(&line) == Some("learn") && line.contains(" --minutes ") {
         line = with(&line, "--minutes", MINUTES);
         // A run that is extended keeps what it measures.
@@ -114,7 +117,8 @@ fn fast(line: &str) -> String {
 
 /// Why a command is not run, if it is not.
 fn not_run(line: &str) -> Option<&'static str> {
-    let listed = NOT_RUN.iter().find(|(v, _)| Some(*v) == verb(line)).map(|(_, why)| *why);
+    let listed = NOT_RUN.iter().find(|(v, option, _)| Some(*v) == verb(line) && line.contains(option));
+    let listed = listed.map(|(.., why)| *why);
     let level =
         line.contains("--level ") && !line.contains("--model ") || line.contains("level:") && !line.contains('@');
     let none = level && ludex_play::bundle::READY_MADE.is_empty();
@@ -126,7 +130,7 @@ fn shell(line: &str, folder: &Path) -> Output {
     let ludex = Path::new(env!("CARGO_BIN_EXE_ludex")).parent().unwrap();
     let path = format!("{}:{}", ludex.display(), std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("sh");
-    command.args(["-c", line]).env("PATH", path).env("XDG_STATE_HOME", folder.join("state"));
+    command.args(["-c", line]).env("PATH", path).env("XDG_STATE_HOME", folder.join("state")).env("HOME", folder);
     run(command.current_dir(folder), if verb(line) == Some("engine") { "name\n" } else { "" })
 }
 
@@ -147,9 +151,9 @@ fn next_lines(text: &str) -> Vec<String> {
     next.lines().map(|l| l.trim().to_string()).filter(|l| verb(l).is_some()).collect()
 }
 
-/// Runs every command of a text in one folder, and then those that they printed.
-fn all_run(text: &str, folder: &Path) -> usize {
-    let lines: Vec<String> = commands(text).iter().map(|line| fast(line)).collect();
+/// Runs commands in one folder, and then those that they printed; gives the number of the first.
+fn all_run(lines: &[String], folder: &Path) -> usize {
+    let lines: Vec<String> = lines.iter().map(|line| fast(line)).collect();
     let mut advised = BTreeSet::new();
     for line in &lines {
         match not_run(line) {
@@ -177,7 +181,47 @@ fn folder_with_rules(test: &str) -> std::path::PathBuf {
 #[test]
 fn every_command_of_the_readme_runs() {
     let folder = folder_with_rules("readme");
-    assert!(all_run(&read("README.md"), &folder) > 15);
+    assert!(all_run(&commands(&read("README.md")), &folder) > 15);
+}
+
+/// The examples in the help of a verb, without what other programs do with their output. Long ones are on several lines.
+fn examples(verb: &str, folder: &Path) -> Vec<String> {
+    let help = printed(&shell(&format!("ludex {verb} --help"), folder));
+    let mut lines: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in help.lines().skip_while(|l| !l.starts_with("Example")) {
+        let text = line.strip_prefix("  ").unwrap_or_default();
+        let begins = text.starts_with("ludex ") || text.starts_with("printf ");
+        match lines.last_mut() {
+            _ if begins => lines.push(text.into()),
+            Some(last) if open && !text.is_empty() => *last += &format!(" {text}"),
+            _ => {}
+        }
+        open = begins || open && !text.is_empty();
+    }
+    let alone = |line: &String| match line.starts_with("ludex ") {
+        true => command(line).split(" | ").next().unwrap().split(" > ").next().unwrap().to_string(),
+        false => line.clone(),
+    };
+    lines.iter().map(alone).collect()
+}
+
+#[test]
+fn every_example_of_the_help_runs() {
+    let folder = folder_with_rules("help");
+    let help = printed(&shell("ludex --help", &folder));
+    let verbs = help.lines().skip_while(|l| *l != "Commands:").skip(1).take_while(|l| !l.is_empty());
+    let verbs = verbs.filter_map(|l| l.strip_prefix("  ")?.split(' ').next()).filter(|v| !["", "help"].contains(v));
+    // What the examples speak of: runs and a game that was left.
+    let mut lines = examples("learn", &folder);
+    lines.push("ludex learn connect4 --system uct-ccnn".into());
+    lines.push("printf '4\\nquit\\n' | ludex play connect4 --first --agent random".into());
+    for verb in verbs.filter(|v| *v != "learn") {
+        let examples = examples(verb, &folder);
+        assert!(!examples.is_empty(), "{verb} has no example");
+        lines.extend(examples);
+    }
+    assert!(all_run(&lines, &folder) > 40);
 }
 
 #[test]
@@ -189,7 +233,7 @@ fn every_command_of_the_guide_runs_and_its_opponent_is_played_from_python() {
     assert_eq!(program, read("docs/guide/opponent.py"));
     std::fs::write(folder.join("hex5x5.kif"), sheet).unwrap();
     std::fs::write(folder.join("opponent.py"), program).unwrap();
-    assert!(all_run(&guide, &folder) > 15);
+    assert!(all_run(&commands(&guide), &folder) > 15);
     let other = ["engine", "connect4", "--model", "runs/hex5x5-td-nnue-tick-1", "--level", "best"];
     assert!(refusal(&common::ludex(&other, "", &folder)).contains("has the levels of hex5x5.kif, not of connect4"));
 

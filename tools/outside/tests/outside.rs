@@ -50,7 +50,7 @@ fn the_learner_learns_is_measured_and_resumed_and_its_agent_is_served() {
 
     // A front end holds the report, the session and the views.
     let report = Report::read(&dir).unwrap().unwrap();
-    let agent = report.agent(&dir, Some(2)).unwrap();
+    let agent = report.agent(&dir);
     let mut session = Session::new(table.clone(), agent, 1).unwrap();
     session.play_names(["5"]).unwrap();
     let choice = session.choose(&Control::from(Limit::simulations(100))).unwrap();

@@ -11,8 +11,8 @@ use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use ludex_core::{Fact, Move};
 use ludex_learn::{ExportNames, Model, Net};
-use ludex_play::Table;
 use ludex_play::manifest::{self, ManifestError};
+use ludex_play::{Bundle, ModelRef, Table};
 use ludex_train::store;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
     ludex export runs/connect4-td-nnue-quick-1 --format tensors --out connect4.safetensors\n\n\
     docs/export.md has readers of 20 lines in Python and JavaScript.")]
 pub struct Export {
-    /// A run, or a model file
-    #[arg(value_name = "RUN|MODEL", value_parser = unicode_path)]
+    /// A run, a bundle or a model file, or the name of a ready-made bundle
+    #[arg(value_name = "PATH|NAME", value_parser = unicode_path)]
     from: PathBuf,
     /// What to write
     #[arg(long, value_enum, default_value = "onnx")]
@@ -44,6 +44,8 @@ enum Format {
     Onnx,
     /// The weights as plain tensors with the names of facts and moves: a safetensors file, which Ludex reads as a model too
     Tensors,
+    /// Models and levels in one file, as it is
+    Bundle,
 }
 
 impl Format {
@@ -52,27 +54,35 @@ impl Format {
         match self {
             Format::Onnx => "onnx",
             Format::Tensors => "safetensors",
+            Format::Bundle => "ludex",
         }
     }
 
-    /// The contents of the file.
+    /// The contents of a model's file.
     fn write(self, model: &Model, names: &ExportNames) -> Vec<u8> {
         match self {
             Format::Onnx => model.to_onnx(names),
-            Format::Tensors => model.to_tensors(names),
+            Format::Tensors | Format::Bundle => model.to_tensors(names),
         }
     }
 }
 
 impl Export {
     pub fn run(&self) -> Result<()> {
+        if self.format == Format::Bundle {
+            let bundle = bundle(&self.from).ok_or_else(|| usage(format!("{} has no levels", self.from.display())))?;
+            let (bytes, levels) = (bundle.to_bytes(), bundle.levels.len());
+            let file = self.file(0, 1);
+            write_new(&file, &bytes)?;
+            return say(format!("{}: {levels} levels of {}, {} bytes", file.display(), bundle.game, bytes.len()));
+        }
         let models = models(&self.from)?;
         let files: Vec<PathBuf> = (0..models.len()).map(|role| self.file(role, models.len())).collect();
         if let Some(file) = files.iter().find(|f| f.exists()) {
             return Err(exists(file));
         }
         // Everything is made before anything is written.
-        let made = models.iter().map(|path| self.export(path)).collect::<Result<Vec<_>>>()?;
+        let made = models.iter().map(|(path, bytes)| self.export(path, bytes)).collect::<Result<Vec<_>>>()?;
         for (file, (bytes, about)) in files.iter().zip(made) {
             write_new(file, &bytes)?;
             say(format!("{}: {about}, {} bytes", file.display(), bytes.len()))?;
@@ -94,28 +104,43 @@ impl Export {
     }
 
     /// The bytes of an exported model, and what it is.
-    fn export(&self, path: &Path) -> Result<(Vec<u8>, String)> {
-        let bytes = fs::read(path).map_err(|e| usage(format!("cannot read the model {}: {e}", path.display())))?;
+    fn export(&self, path: &Path, bytes: &[u8]) -> Result<(Vec<u8>, String)> {
         let refused = |e| usage(format!("{}: {e}", path.display()));
         let table = match &self.game {
             Some(game) => open(game)?,
             None => {
-                let game = Model::from_bytes(&bytes).map_err(refused)?.game;
+                let game = Model::from_bytes(bytes).map_err(refused)?.game;
                 let elsewhere = |e| usage(format!("the model is of {game}, which cannot be opened: {e}; give --game"));
                 open(&game).map_err(elsewhere)?
             }
         };
-        let model = Model::for_game(&bytes, table.info()).map_err(refused)?;
+        let model = Model::for_game(bytes, table.info()).map_err(refused)?;
         Ok((self.format.write(&model, &names(&*table)), about(&model)))
     }
 }
 
-/// The files of the models that a path stands for.
-fn models(path: &Path) -> Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.into()]);
+/// The bundle that a path or a name stands for, if it is one.
+fn bundle(path: &Path) -> Option<Bundle> {
+    let ready = ModelRef::new(format!("ready:{}", path.display()));
+    let at = if path.exists() { ModelRef::new(path) } else { ready };
+    Bundle::read(&at).ok()
+}
+
+/// The models that a path or a name stands for, and where they are.
+fn models(path: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    if !path.is_dir()
+        && let Some(bundle) = bundle(path)
+    {
+        return Ok(bundle.models.into_iter().map(|bytes| (path.into(), bytes)).collect());
     }
-    manifest::final_models(path).map_err(|e| match e {
+    let read = |file: PathBuf| match fs::read(&file) {
+        Ok(bytes) => Ok((file, bytes)),
+        Err(e) => Err(usage(format!("cannot read the model {}: {e}", file.display()))),
+    };
+    if !path.is_dir() {
+        return Ok(vec![read(path.into())?]);
+    }
+    let files = manifest::final_models(path).map_err(|e| match e {
         ManifestError::NoModel if store::config(path).is_ok() => {
             usage(format!("{} has no model yet: {}", path.display(), go_on(path)))
         }
@@ -124,7 +149,8 @@ fn models(path: &Path) -> Result<Vec<PathBuf>> {
             usage(format!("{} is no run: `ludex learn GAME --run {}` makes one", path.display(), shell_word(&typed)))
         }
         e => anyhow::anyhow!("{}: {e}", path.display()),
-    })
+    })?;
+    files.into_iter().map(read).collect()
 }
 
 /// The names of all facts and moves, by number.

@@ -422,3 +422,24 @@ fn bench_measures_and_reports() {
     assert!(json["games"][0]["playouts_per_s"].as_f64().unwrap() > 0.0);
     assert!(json["games"][0]["bytes_per_node"].as_f64().unwrap() <= 64.0);
 }
+
+#[test]
+fn levels_play_wherever_an_agent_is_asked_for() {
+    let folder = folder("levels");
+    let said = |args: &[&str], input: &str| printed(&ludex(args, input, &folder));
+    let talk = said(&["engine", "connect4", "--level", "1"], "genmove\nlevel best\ngenmove\nlevel beginner\ngenmove\n");
+    assert!(!talk.contains('?') && talk.matches('=').count() == 5, "{talk}");
+    let talk = said(&["engine", "connect4"], "level\nlevel hardest\nlevel 99\nagent level:2\ngenmove\n");
+    assert_eq!((talk.matches('?').count(), talk.matches('=').count()), (3, 2), "{talk}");
+    said(&["match", "tictactoe", "level:best", "--model", "tictactoe", "--level", "1", "--games", "2"], "");
+    said(&["tournament", "tictactoe", "level:1", "level:2", "level:best", "--games", "2"], "");
+    assert!(said(&["play", "connect4", "--second"], "quit\n").contains("level:medium"));
+    // What is exported is a bundle too, and nothing is overwritten.
+    said(&["export", "tictactoe", "--format", "bundle", "--out", "mine.ludex"], "");
+    said(&["match", "tictactoe", "level:2@mine.ludex", "random", "--games", "2"], "");
+    refusal(&ludex(&["export", "tictactoe", "--format", "bundle", "--out", "mine.ludex"], "", &folder));
+    assert!(refusal(&ludex(&["play", "gomoku:7x7", "--level", "2"], "", &folder)).contains("no ready-made levels"));
+    assert!(
+        refusal(&ludex(&["match", "othello", "level:2@mine.ludex", "random"], "", &folder)).contains("not of othello")
+    );
+}

@@ -34,8 +34,14 @@ const LARGEST_HEADER: u64 = 1 << 24;
 pub const LEVEL_NAMES: [(&str, f64); 5] =
     [("beginner", 0.0), ("easy", 0.25), ("medium", 0.5), ("hard", 0.75), ("best", 1.0)];
 
-/// The bundles that come with the program, by the name of their game.
-pub const READY_MADE: &[(&str, &[u8])] = &[];
+macro_rules! ready_made {
+    ($($name:literal)*) => {
+        &[$(($name, include_bytes!(concat!("../bundles/", $name, ".ludex")) as &[u8])),*]
+    };
+}
+
+/// The bundles that come with the program, by the name of their game; docs/levels.md says how they were made.
+pub const READY_MADE: &[(&str, &[u8])] = ready_made!["connect4" "tictactoe"];
 
 /// The same, read.
 static READ: LazyLock<Vec<(&str, Bundle)>> = LazyLock::new(|| {

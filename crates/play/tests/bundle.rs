@@ -1,8 +1,9 @@
 //! Bundles: what is written is read, what was altered is refused, and levels are agents wherever agents are named.
 
+use ludex_core::{Move, Player, Rng};
 use ludex_play::bundle::{LEVEL_NAMES, READY_MADE, level_name, named_level, ready_made};
 use ludex_play::stats::Estimate;
-use ludex_play::{Bundle, Control, Level, Limit, ModelRef, Spec, bundle::BundleProvenance, open};
+use ludex_play::{Bundle, Control, Level, Limit, ModelRef, Position, Spec, Table, bundle::BundleProvenance, open};
 use std::path::PathBuf;
 
 fn estimate(value: f64) -> Estimate {
@@ -92,5 +93,46 @@ fn ready_made_bundles_play_their_games() {
             let choice = table.agent(&spec, 1).unwrap().choose(&*table.start(), &Control::default()).unwrap();
             assert!(table.start().legal().contains(&choice.mv));
         }
+        for level in &bundle.levels[bundle.levels.len() / 2..] {
+            no_move_loses_at_once(&*table, level.level);
+        }
+    }
+}
+
+/// In a game against the random player, a level of the upper half takes a win in one and leaves none where it can be helped.
+fn no_move_loses_at_once(table: &dyn Table, level: usize) {
+    let spec = format!("level:{level}").parse().unwrap();
+    let (mut rng, mut position) = (Rng::new(level as u64), table.start());
+    let mut agent = table.agent(&spec, 1).unwrap();
+    while position.outcome().is_none() {
+        let (mover, moves) = (position.mover(), position.legal());
+        if mover != Player((level % 2) as u8) {
+            position.play(*rng.pick(&moves).unwrap()).unwrap();
+            continue;
+        }
+        let after = |m: Move| {
+            let mut child = position.boxed_clone();
+            child.play(m).unwrap();
+            child
+        };
+        let wins = |p: &dyn Position, by: Player| p.outcome().is_some_and(|o| o[by] >= 1.0);
+        let loses = |m: Move| {
+            let child = after(m);
+            let replies = if child.mover() == mover { Vec::new() } else { child.legal() };
+            wins(&*child, mover.other())
+                || replies.into_iter().any(|r| {
+                    let mut reply = child.boxed_clone();
+                    reply.play(r).unwrap();
+                    wins(&*reply, mover.other())
+                })
+        };
+        let chosen = agent.choose(&*position, &Control::default()).unwrap().mv;
+        let (game, at) = (&table.info().name, position.text());
+        if moves.iter().any(|&m| wins(&*after(m), mover)) {
+            assert!(wins(&*after(chosen), mover), "{game}, level {level}: no win in one at {at}");
+        } else if loses(chosen) {
+            assert!(moves.iter().all(|&m| loses(m)), "{game}, level {level}: loses at once at {at}");
+        }
+        position.play(chosen).unwrap();
     }
 }

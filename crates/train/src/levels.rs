@@ -4,7 +4,7 @@
 //! random player to the full search, is rated by matches of neighbours. From the top down a level is placed where the one
 //! above it should win as often as wanted; a match shows whether it does, and moves it if not. Then fresh games verify every
 //! step: where a level does not win often enough against the one below, the lower one is dropped, and where it wins too often
-//! there is room for one more between them.
+//! the lower one is moved up, or there is room for one more between them.
 //!
 //! Everything is counted in nodes or simulations, so a run that was killed goes on to the same levels, bit for bit.
 
@@ -23,7 +23,7 @@ use std::time::Duration;
 pub const STEP: [f64; 2] = [0.60, 0.75];
 
 /// The differences in Elo that are aimed at, for games in which skill has little and much room.
-const AIM: [f64; 2] = [110.0, 155.0];
+const AIM: [f64; 2] = [110.0, 150.0];
 
 /// Attempts to place a level.
 const ATTEMPTS: usize = 5;
@@ -182,11 +182,19 @@ impl Grading<'_> {
         Rung::between(self.ladder[above - 1], self.ladder[above], share)
     }
 
+    /// The rating of the full search.
+    fn top(&self) -> f64 {
+        *self.elo.last().expect("the ladder has the random player")
+    }
+
+    /// The difference in Elo from one level to the next that is aimed at.
+    fn aim(&self) -> f64 {
+        (self.top() / (self.measure.levels.max(2) - 1) as f64).clamp(AIM[0], AIM[1])
+    }
+
     /// Places levels from the top down, as ratings of the ladder; the weakest first.
     fn place(&self) -> Result<Vec<f64>> {
-        let top = *self.elo.last().expect("the ladder has the random player");
-        let aim = (top / (self.measure.levels.max(2) - 1) as f64).clamp(AIM[0], AIM[1]);
-        let mut levels = vec![top];
+        let (mut levels, aim) = (vec![self.top()], self.aim());
         while levels.len() < self.measure.levels {
             let at = levels[levels.len() - 1];
             let (above, mut distance, mut best) = (self.spec(self.rung(at)), aim, None::<(f64, f64)>);
@@ -227,9 +235,9 @@ impl Grading<'_> {
     }
 
     /// Verifies the levels in fresh games and rates them. A level that is no step below the next is dropped; where a step is
-    /// too high, another level is tried between.
+    /// too high, the lower level is moved up, or another one is tried between.
     fn verify(&self, mut levels: Vec<f64>) -> Result<Vec<Level>> {
-        let most = self.measure.levels;
+        let (most, aim) = (self.measure.levels, self.aim());
         let mut steps = vec![None::<Pairs>; levels.len()];
         for round in 0.. {
             for i in (0..levels.len()).filter(|&i| steps[i].is_none()).collect::<Vec<_>>() {
@@ -240,7 +248,7 @@ impl Grading<'_> {
             }
             let score = |i: usize| steps[i].map_or(0.5, |p| p.wdl().score());
             let careful = |i: usize| self.rung(levels[i]).careful;
-            let (low, high) = ((0..levels.len()).rfind(|&i| score(i) < STEP[0]), round < most);
+            let (low, high) = ((0..levels.len()).rfind(|&i| score(i) < STEP[0]), round < 2 * most);
             // In the upper half no move may lose at once where another does not.
             let careless = (levels.len() / 2..levels.len()).any(|i| !careful(i));
             if let Some(i) = low.filter(|_| levels.len() > 1) {
@@ -252,14 +260,18 @@ impl Grading<'_> {
                 levels.remove(0);
                 steps.remove(0);
                 steps[0] = None;
-            } else if let Some(i) = (1..levels.len()).find(|&i| high && score(i) > STEP[1]) {
-                levels.insert(i, (levels[i - 1] + levels[i]) / 2.0);
-                steps.insert(i, None);
-                steps[i + 1] = None;
-                if levels.len() > most {
-                    levels.remove(0);
-                    steps.remove(0);
-                    steps[0] = None;
+            } else if let Some(i) = (1..levels.len()).rfind(|&i| high && score(i) > STEP[1]) {
+                let (gap, distance) = (steps[i].as_ref().map_or(aim, gap), levels[i] - levels[i - 1]);
+                match gap > 2.0 * aim && levels.len() < most {
+                    true => {
+                        levels.insert(i, levels[i] - distance / 2.0);
+                        steps.insert(i, None);
+                        steps[i + 1] = None;
+                    }
+                    false => {
+                        levels[i - 1] = levels[i] - distance * aim / gap;
+                        (steps[i - 1], steps[i]) = (None, None);
+                    }
                 }
             } else {
                 break;

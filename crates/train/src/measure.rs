@@ -20,7 +20,7 @@ pub struct Measure {
     pub games: usize,
     /// Milliseconds of processor time a move, of the agent and of every opponent but `random`.
     pub cpu_ms: u64,
-    /// Minutes of processor time for all these games together: fewer games if that is not enough, but ten at least.
+    /// Minutes of processor time for all these games together: fewer games if that is not enough, but twenty at least.
     pub minutes: f64,
     /// Graded levels at most; 0: none.
     pub levels: usize,
@@ -191,7 +191,7 @@ impl Measure {
     fn affordable_games(&self, table: &dyn Table, opponents: usize) -> usize {
         let game_ms = random_length(table).max(1.0) * self.cpu_ms as f64;
         let games = self.minutes * 60_000.0 / (game_ms * opponents.max(1) as f64);
-        self.games.min((games as usize).max(10))
+        self.games.min((games as usize).max(20))
     }
 
     /// What learning was worth: matches against all opponents with equal processor time. In games that are not for two, what

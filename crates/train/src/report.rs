@@ -193,10 +193,10 @@ impl Report {
             let verb = match (uct.interval, uct.in_place()) {
                 (i, false) if i.low > 0.5 => "beats plain UCT",
                 (i, false) if i.high < 0.5 => "loses to plain UCT",
-                (_, false) => "is about as strong as plain UCT",
+                (_, false) => "is not shown to differ from plain UCT",
                 (i, true) if i.low > 0.5 => "gets more than plain UCT in its place",
                 (i, true) if i.high < 0.5 => "gets less than plain UCT in its place",
-                (_, true) => "gets about as much as plain UCT in its place",
+                (_, true) => "is not shown to get more than plain UCT in its place",
             };
             lines.push(format!("With equal processor time it {verb}: {points} points in {games} games."));
         }

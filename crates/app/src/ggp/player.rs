@@ -107,7 +107,7 @@ impl Args {
         let (preset, settings, keep) = (self.preset.clone(), self.set.clone(), self.keep.clone());
         let learner =
             StartClockLearner { system: system(name).map_err(refused)?, preset, settings, keep, seed: self.seed };
-        learner.plan(&*table, self.preset.as_deref().unwrap_or("tick")).map_err(refused)?;
+        learner.plan(&*table, self.preset.as_deref().unwrap_or("tick"), 10.0).map_err(refused)?;
         Ok(Arc::new(learner))
     }
 }

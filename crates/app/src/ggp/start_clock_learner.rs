@@ -1,7 +1,7 @@
 //! Learning while the start clock runs, with any system.
 //!
-//! A run is made for the rules at hand and stopped when the clock demands it. A system whose unfinished runs can be used is
-//! given its longest plan. Others go through their presets from the shortest on, and the last one that was finished plays.
+//! A run is made for the rules at hand and stopped when the clock demands it. A system that can plan by the clock is told how
+//! long it has; another whose unfinished runs can be used is given its longest plan. Others go through their presets from the shortest on, and the last one that was finished plays.
 //! With a folder, runs are kept there by the hash of the rules: the next match of the same game goes on from there.
 
 use super::note;
@@ -51,8 +51,9 @@ const CLOCK_PRESETS: [&str; 4] = ["tick", "smoke", "quick", "hour"];
 
 impl StartClockLearner {
     /// The plan of a preset for a game. Strength is not measured: there is no time.
-    pub fn plan(&self, table: &dyn Table, preset: &str) -> Result<Plan, RunError> {
-        let settings = [&["measure.games=0".to_string()], &self.settings[..]].concat();
+    pub fn plan(&self, table: &dyn Table, preset: &str, seconds: f64) -> Result<Plan, RunError> {
+        let clock = if self.preset.is_none() { self.system.for_clock(seconds) } else { Vec::new() };
+        let settings = [&["measure.games=0".to_string()], &clock[..], &self.settings].concat();
         Plan::new(table, self.system, preset, self.seed, &settings)
     }
 
@@ -89,8 +90,13 @@ impl StartClockLearner {
         observer: &Arc<dyn RunObserver>,
     ) -> Result<Spec, RunError> {
         let table = request.table.clone();
-        let plan = self.plan(&*table, preset)?;
-        let dir = folder.join(format!("{:016x}-{}-{preset}", table.info().rules_hash, self.system.name()));
+        // Clocks that are nearly the same make the same plan, so that a run that was kept is found again.
+        let seconds = request.deadline.saturating_duration_since(Instant::now()).as_secs_f64();
+        let seconds = if seconds > 10.0 { (seconds / 5.0).floor() * 5.0 } else { seconds.ceil() };
+        let plan = self.plan(&*table, preset, seconds)?;
+        let by_clock = self.preset.is_none() && !self.system.for_clock(seconds).is_empty();
+        let length = if by_clock { format!("{seconds}s") } else { preset.to_string() };
+        let dir = folder.join(format!("{:016x}-{}-{length}", table.info().rules_hash, self.system.name()));
         let run = Run::open(&dir, &plan.to_toml(), true, 1, observer.clone())?;
         let job = Job { table, run, plan };
         match job.learn_with(self.system) {

@@ -46,6 +46,11 @@ pub trait System: Send + Sync {
     fn anytime(&self) -> bool {
         false
     }
+
+    /// Settings that make a run last so many seconds; none where a system cannot plan by the clock.
+    fn for_clock(&self, _seconds: f64) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A system whose options are a type.
@@ -69,6 +74,11 @@ pub trait TypedSystem: Send + Sync {
 
     /// The agent with what was learned.
     fn agent(options: &Self::Options, cx: &Context<'_>) -> Spec;
+
+    /// Settings that make a run last so many seconds; none where the system cannot plan by the clock.
+    fn for_clock(_seconds: f64) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl<S: TypedSystem> System for S {
@@ -99,6 +109,10 @@ impl<S: TypedSystem> System for S {
 
     fn anytime(&self) -> bool {
         S::ANYTIME
+    }
+
+    fn for_clock(&self, seconds: f64) -> Vec<String> {
+        S::for_clock(seconds)
     }
 }
 

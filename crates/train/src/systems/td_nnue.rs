@@ -205,6 +205,15 @@ impl TypedSystem for TdNnue {
         with_model(&search(o, choices.as_ref().map(|Json(c)| c)), &cx.learned_model())
     }
 
+    fn for_clock(seconds: f64) -> Vec<String> {
+        // The survey, the measurement of speed and a search for symmetries come first; the latter may take many seconds.
+        vec![
+            format!("train.minutes={:?}", (seconds * 0.8 / 60.0).max(0.01)),
+            format!("selfplay.symmetries={}", seconds >= 60.0),
+            "search.share=0.0".into(),
+        ]
+    }
+
     fn learn(o: &Options, cx: &Context<'_>) -> Result<Learned, RunError> {
         let choices = match cx.run.recorded::<Json<Choices>>("choices")? {
             Some(Json(choices)) => choices,

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{folder, printed, refusal, run};
+use ludex_play::bundle::READY_MADE;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -121,8 +122,8 @@ fn not_run(line: &str) -> Option<&'static str> {
     let listed = listed.map(|(.., why)| *why);
     let level =
         line.contains("--level ") && !line.contains("--model ") || line.contains("level:") && !line.contains('@');
-    let none = level && ludex_play::bundle::READY_MADE.is_empty();
-    listed.or(none.then_some("no ready-made levels come with the program"))
+    let none = level && !READY_MADE.iter().any(|(game, _)| line.split([' ', ':']).any(|word| word == *game));
+    listed.or(none.then_some("no ready-made levels of this game come with the program"))
 }
 
 /// Runs a line in a shell that finds `ludex`. Nothing is typed, but for the engine, which only answers.

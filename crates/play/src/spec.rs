@@ -59,7 +59,7 @@ impl fmt::Display for Spec {
 
 /// A character that needs no quotes.
 fn plain(c: char) -> bool {
-    c.is_alphanumeric() || "_.-+/:".contains(c)
+    c.is_alphanumeric() || "_.-+/:@".contains(c)
 }
 
 /// A word as it is typed: in quotes where it would read as something else.

@@ -250,7 +250,7 @@ impl Report {
         lines.push(String::new());
         lines.extend(self.log.iter().cloned());
         if !self.sample.is_empty() {
-            lines.push(format!("a game of the best level against the next: {}", self.sample.join(" ")));
+            lines.push(format!("a game of the best level against the one below: {}", self.sample.join(" ")));
         }
         lines.join("\n")
     }

@@ -184,6 +184,7 @@ fn a_game_is_saved_and_loaded_and_resumed() {
     person.answer("load nowhere", "cannot read nowhere");
     person.answer("load my game", "against uct(sims=50)");
     person.answer("1 2", "is not a legal move here");
+    person.see("> "); // the terminal hears Ctrl-D as a key only while it asks
     person.press("\u{4}");
     person.see("--resume");
     person.see("Good-bye.");

@@ -41,7 +41,8 @@ macro_rules! ready_made {
 }
 
 /// The bundles that come with the program, by the name of their game; docs/levels.md says how they were made.
-pub const READY_MADE: &[(&str, &[u8])] = ready_made!["tictactoe" "connect4" "othello" "morris" "dots" "breakthrough"];
+pub const READY_MADE: &[(&str, &[u8])] =
+    ready_made!["tictactoe" "connect4" "othello" "morris" "dots" "breakthrough" "checkers"];
 
 /// The same, read.
 static READ: LazyLock<Vec<(&str, Bundle)>> = LazyLock::new(|| {
